@@ -9,13 +9,13 @@ static char peek(const struct span *at, size_t ahead)
 }
 
 /* Up to `most` digits of an escape. */
-static char escape_number(struct span *at, unsigned base, int most)
+static unsigned escape_number(struct span *at, unsigned base, int most)
 {
 	unsigned value = 0;
 
 	for (int i = 0; i < most && hex_digit(peek(at, 0)) < base; i++, at->at++)
 		value = value * base + hex_digit(peek(at, 0));
-	return (char)(value & 0xff);
+	return value;
 }
 
 /* escape = "\" ( n t r a b f v \ " ' | 1-3 octal digits | x 1-2 hex digits )
@@ -29,7 +29,14 @@ static int read_escape(struct span *at, bool is_argument, struct buf *out, struc
 
 	at->at++;
 	if (hex_digit(c) < 8) {
-		buf_char(out, escape_number(at, 8, 3));
+		unsigned value = escape_number(at, 8, 3);
+
+		start.len = at->at - start.at;
+		if (value > 0xff && !is_argument)
+			return diag_error_at(d, -EINVAL, "bad-escape", start,
+					     "'\\%o' is more than a byte: the last is '\\377'",
+					     value);
+		buf_char(out, (char)(value & 0xff));
 		return 0;
 	}
 	if (at->at < at->source.len)
@@ -37,7 +44,7 @@ static int read_escape(struct span *at, bool is_argument, struct buf *out, struc
 	if (known) {
 		buf_char(out, to[known - from]);
 	} else if (c == 'x' && hex_digit(peek(at, 0)) < 16) {
-		buf_char(out, escape_number(at, 16, 2));
+		buf_char(out, (char)escape_number(at, 16, 2));
 	} else if (is_argument) {
 		buf_char(out, c);
 	} else {

@@ -9,6 +9,7 @@
 #define MAX_UNROLL 100
 
 static void check_body(struct check *c, struct stmt *s);
+static void check_nested(struct check *c, struct stmt *body, bool is_loop);
 
 static struct variable *new_variable(struct check *c, struct expr *target)
 {
@@ -118,6 +119,19 @@ static struct variable *assigned_variable(struct check *c, struct expr *target, 
 	return v;
 }
 
+/* A constant must be one of those that a declared number can be. */
+static void check_fits(struct check *c, const struct expr *value, const struct type *t)
+{
+	if (t->kind == TYPE_STR && t->capacity && value->shape.type.capacity > t->capacity)
+		check_error(c, value, "type-mismatch", "the text does not fit string[%u]",
+			    t->capacity);
+	if (t->kind == TYPE_INT && expr_is_int(value) && value->is_const &&
+	    extend_bits(value->value, t->size, t->is_signed) != value->value)
+		check_error(c, value, "type-mismatch", "%.*s is not in the range of %s",
+			    (int)value->mark.len, c->s->text.ptr + value->mark.at,
+			    check_type_text(c, t));
+}
+
 void check_assign_variable(struct check *c, struct expr *target, struct expr *value,
 			   struct mark mark)
 {
@@ -138,6 +152,8 @@ void check_assign_variable(struct check *c, struct expr *target, struct expr *va
 		v->mark = mark;
 		c->changed = true;
 	} else {
+		if (v->shape.type.size < 8) /* it is declared */
+			check_fits(c, value, &v->shape.type);
 		take_in(c, target, v->name, "$", &v->shape.type, value, v->mark);
 	}
 	if (c->err)
@@ -160,6 +176,10 @@ static void assign_map(struct check *c, struct expr *target, struct expr *value,
 	if (c->err)
 		return;
 	m = target->map;
+	if (value->kind == EXPR_MAP && type_is_aggregate(&value->map->value))
+		m->copied = value;
+	else
+		m->has_own = true;
 	if (m->is_fine)
 		type_refine(&value->shape.type);
 	if (!m->has_value) {
@@ -247,6 +267,8 @@ static void check_compound(struct check *c, struct stmt *s)
 		if (!c->err && !s->target->map->has_value)
 			assign_map(c, s->target, s->value, s->mark);
 		if (!c->err)
+			s->target->map->has_own = true;
+		if (!c->err)
 			s->target->shape = shape_of(s->target->map->value);
 	} else {
 		check_counted(c, s->target);
@@ -259,8 +281,37 @@ static void check_compound(struct check *c, struct stmt *s)
 	check_int(c, s->value, "the right side");
 }
 
+/* @ = { f(); count() }: the block, whose last statement assigns */
+static bool assign_in_block(struct check *c, struct stmt *s)
+{
+	struct expr *block = s->value;
+	struct stmt *inner, **last = &block->body;
+
+	if (block->kind != EXPR_BLOCK || !block->arg_count || !is_aggregate_call(block->args[0]) ||
+	    s->target->kind != EXPR_MAP || s->op)
+		return false;
+	inner = arena_new(&c->s->arena, struct stmt);
+	if (!inner) {
+		c->err = -ENOMEM;
+		return true;
+	}
+	*inner = *s;
+	inner->next = NULL;
+	inner->value = block->args[0];
+	while (*last)
+		last = &(*last)->next;
+	*last = inner;
+	s->kind = STMT_BLOCK;
+	s->body = block->body;
+	s->target = s->value = NULL;
+	check_nested(c, s->body, false);
+	return true;
+}
+
 static void check_assign(struct check *c, struct stmt *s)
 {
+	if (assign_in_block(c, s))
+		return;
 	if (is_aggregate_call(s->value) && (s->target->kind != EXPR_MAP || s->op)) {
 		refuse_aggregate(c, s->value);
 		return;
@@ -317,19 +368,6 @@ static void end_block(struct check *c)
 		v->is_over |= v->depth > c->block_depth;
 		v->is_hidden |= v->let && v->depth > c->block_depth;
 	}
-}
-
-/* A constant must be one of those that a declared number can be. */
-static void check_fits(struct check *c, const struct expr *value, const struct type *t)
-{
-	if (t->kind == TYPE_STR && t->capacity && value->shape.type.capacity > t->capacity)
-		check_error(c, value, "type-mismatch", "the text does not fit string[%u]",
-			    t->capacity);
-	if (t->kind == TYPE_INT && expr_is_int(value) && value->is_const &&
-	    extend_bits(value->value, t->size, t->is_signed) != value->value)
-		check_error(c, value, "type-mismatch", "%.*s is not in the range of %s",
-			    (int)value->mark.len, c->s->text.ptr + value->mark.at,
-			    check_type_text(c, t));
 }
 
 /* let $x; let $x: int32; let $x = 5; without a type the first value gives it one, and until then it
@@ -431,6 +469,7 @@ static void check_for(struct check *c, struct stmt *s)
 	if (!v)
 		return;
 	shape = s->to ? check_range(c, s) : check_entries(c, s->value, v);
+	v->is_hidden = v->is_over = false; /* the end of a block in a bound has ended it */
 	range = c->err;
 	c->err = 0; /* the rest is checked even when the range is wrong */
 	v->depth = c->block_depth + 1;
@@ -470,7 +509,7 @@ static void check_stmt(struct check *c, struct stmt *s)
 	case STMT_LET: check_let(c, s); break;
 	case STMT_IF:
 	case STMT_WHILE:
-		check_number(c, s->value, "a condition");
+		check_condition(c, s->value);
 		if (!stmt_skips(s, true))
 			check_nested(c, s->body, s->kind == STMT_WHILE);
 		if (!stmt_skips(s, false))
@@ -536,7 +575,7 @@ int check_variant(struct check *c, struct variant *v)
 		x->is_over = false, x->is_hidden = x->let; /* until its declaration */
 	c->err = span_intern(c->s, v->clause->mark, &v->clause->span);
 	if (p)
-		check_number(c, p, "a predicate");
+		check_condition(c, p);
 	if (c->err != -ENOMEM)
 		check_body(c, v->clause->body);
 	return c->err;

@@ -42,6 +42,8 @@ static void check_arg(struct check *c, const struct function *f, struct expr *a,
 		wrong_arg(c, a, f, a->kind != EXPR_MAP ? "a map" : "a map without a key");
 	if (letter == 'm')
 		a->map = check_map(c, a->text);
+	else if (is_literal)
+		check_string(c, a, PROGRAM_MAX_TEXT);
 	else
 		check_expr(c, a);
 	if (c->err || letter == 'm' || is_literal)

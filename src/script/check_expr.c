@@ -56,6 +56,16 @@ void check_number(struct check *c, struct expr *e, const char *what)
 	check_int(c, e, what);
 }
 
+void check_condition(struct check *c, struct expr *e)
+{
+	check_number(c, e, "a condition");
+	if (c->err || e->kind != EXPR_MAP || !type_is_aggregate(&e->map->value))
+		return;
+	check_error(c, e, "wrong-type", "'%.*s' is an aggregation, and no condition",
+		    STR_FMT(e->map->name));
+	diag_hint(c->d, "write %.*s > 0", (int)e->mark.len, c->s->text.ptr + e->mark.at);
+}
+
 /* What can be a key, an element, or the value of a map or variable. */
 void check_storable(struct check *c, struct expr *e, const char *what)
 {
@@ -223,6 +233,19 @@ static bool is_plain_constant(const struct expr *e)
 	       (e->kind == EXPR_INT || e->kind == EXPR_UNARY || e->kind == EXPR_BINARY);
 }
 
+/* A string in quotes, as a value: with its 0 it has at most max_strlen bytes. */
+void check_string(struct check *c, struct expr *e, size_t most)
+{
+	if (e->text.len > most) {
+		check_error(c, e, "too-big", "this string is too long: %zu bytes, of at most %zu",
+			    e->text.len, most);
+		if (most < PROGRAM_MAX_TEXT)
+			diag_hint(c->d, "the setting max_strlen allows longer ones");
+	}
+	e->shape = shape_of(type_text(TYPE_STR, e->text.len));
+	e->shape.type.capacity = (uint32_t)e->text.len + 1;
+}
+
 static void set_const(struct expr *e, bool is_signed, uint64_t value)
 {
 	e->shape = shape_int(is_signed);
@@ -244,12 +267,7 @@ void check_expr(struct check *c, struct expr *e)
 	case EXPR_INT: set_const(e, e->number <= INT64_MAX, e->number); break;
 	case EXPR_PARAMS: set_const(e, true, c->s->options.param_count); break;
 	case EXPR_PARAM: check_param(c, e); break;
-	case EXPR_STRING:
-		if (e->text.len > PROGRAM_MAX_TEXT)
-			check_error(c, e, "too-big", "this string is too long");
-		e->shape = shape_of(type_text(TYPE_STR, e->text.len));
-		e->shape.type.capacity = (uint32_t)e->text.len + 1;
-		break;
+	case EXPR_STRING: check_string(c, e, c->s->facts.max_strlen - 1); break;
 	case EXPR_VARIABLE: check_variable(c, e); break;
 	case EXPR_MAP: check_map_read(c, e); break;
 	case EXPR_NAME:

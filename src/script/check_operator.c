@@ -252,6 +252,27 @@ static bool fold_texts(struct check *c, struct expr *e)
 	return true;
 }
 
+/* A pointer that the script or a type says is one; a register or result may be meant as a number.
+ */
+static bool is_pointer(const struct expr *e)
+{
+	return type_target(&e->shape.type) && e->kind != EXPR_NAME;
+}
+
+/* p + n, n + p, p - n, and pointers are compared. */
+static void check_pointers(struct check *c, const struct expr *e)
+{
+	bool first = is_pointer(e->args[0]), second = is_pointer(e->args[1]);
+
+	if (c->err || !(first || second) || is_comparison(e->op) || e->op == OPERATOR_AND ||
+	    e->op == OPERATOR_OR || (e->op == OPERATOR_ADD && first != second) ||
+	    (e->op == OPERATOR_SUB && !second))
+		return;
+	check_error(c, e, "wrong-type", "'%s' does not work on %s", operator_text(e->op),
+		    first && second ? "two pointers" : "a pointer");
+	diag_hint(c->d, "cast it to a number: (uint64)p");
+}
+
 void check_binary(struct check *c, struct expr *e)
 {
 	char what[40];
@@ -280,6 +301,7 @@ void check_binary(struct check *c, struct expr *e)
 	snprintf(what, sizeof(what), "an operand of '%s'", operator_text(e->op));
 	check_int(c, e->args[0], what);
 	check_int(c, e->args[1], what);
+	check_pointers(c, e);
 	if (c->err)
 		return;
 	if (!warn_raw(c, e))
@@ -381,7 +403,7 @@ void check_ternary(struct check *c, struct expr *e)
 {
 	struct expr *cond = e->args[0], *a = e->args[1] ? e->args[1] : cond, *b = e->args[2];
 
-	check_number(c, cond, "a condition");
+	check_condition(c, cond);
 	c->block_depth++;
 	if (a != cond)
 		check_side(c, a);

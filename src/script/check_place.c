@@ -330,6 +330,10 @@ static void check_text_cast(struct check *c, struct expr *e, struct type to)
 			    check_type_text(c, &a->shape.type));
 		return;
 	}
+	if (to.capacity && a->shape.type.capacity > to.capacity) {
+		check_error(c, e, "bad-cast", "the text does not fit string[%u]", to.capacity);
+		return;
+	}
 	check_merge(c, &to, &a->shape.type);
 	check_widen(c, a, &to);
 	e->shape = shape_of(to);
@@ -529,12 +533,13 @@ void check_sizeof(struct check *c, struct expr *e)
 {
 	bool is_map_alone = !e->named && e->args[0]->kind == EXPR_MAP && !e->args[0]->arg_count;
 	struct type like = is_map_alone ? check_typeof(c, e->args[0]) : (struct type){.size = 0};
-	const struct ctype *t = is_map_alone ? NULL : asked_type(c, e);
+	bool is_text = e->named && check_named_text(e->named, &like);
+	const struct ctype *t = is_map_alone || is_text ? NULL : asked_type(c, e);
 	uint64_t size, align;
 
 	if (c->err)
 		return;
-	if (is_map_alone) { /* typeof(@m) */
+	if (is_map_alone || is_text) { /* typeof(@m), string[16] */
 		set_size(e, value_size(&like, &align));
 		return;
 	}

@@ -260,6 +260,41 @@ static const struct map_size *map_size_of(const struct script *s, const struct m
 	return NULL;
 }
 
+/* A map that is declared has values of the kind that it is for. */
+static int check_size(const struct script *s, const struct map *m, struct diag *d)
+{
+	const struct map_size *size = map_size_of(s, m);
+	bool is_aggregate = type_is_aggregate(&m->value);
+
+	if (!size || size->is_per_cpu == is_aggregate || m->series.interval)
+		return 0;
+	diag_error_at(d, -EINVAL, "map-kind", script_span(s, size->mark),
+		      is_aggregate ? "'%.*s' holds what each CPU counts: it is no %s"
+				   : "'%.*s' holds values of all CPUs: it is no %s",
+		      STR_FMT(m->name),
+		      is_aggregate ? "hash or lruhash" : "percpuhash or percpulruhash");
+	diag_hint(d, "write %s%shash(%u)", size->is_per_cpu ? "" : "percpu",
+		  size->forgets ? "lru" : "", size->entries);
+	return -EINVAL;
+}
+
+static int check_maps(const struct script *s, struct diag *d)
+{
+	int err = 0;
+
+	for (const struct map *m = s->maps; m; m = m->next) {
+		err = check_size(s, m, d) ?: err;
+		if (!m->copied || m->has_own)
+			continue;
+		err = diag_error_at(d, -EINVAL, "aggregate-copy", script_span(s, m->copied->mark),
+				    "'%.*s' has no other value than that of an aggregation",
+				    STR_FMT(m->name));
+		diag_hint(d, "write '%.*s = (int64)%.*s'", STR_FMT(m->name),
+			  (int)m->copied->mark.len, s->text.ptr + m->copied->mark.at);
+	}
+	return err;
+}
+
 /* Entries take memory as they come, but an empty table takes 16 bytes for each that may come: 4 MiB
  * and one millisecond for MANY. Those of histograms may be thousands of bytes each. */
 static uint32_t usual_entries(const struct script *s, const struct map *m)
@@ -420,6 +455,8 @@ int compile_program(struct script *s, struct program **out, struct diag *d)
 		err = begin_types(s, &kept);
 	if (!err)
 		err = end_types(s, kept, find_types(s, &all, d), d);
+	if (!err)
+		err = check_maps(s, d);
 	if (!err)
 		err = lower_all(s, &all, &clauses, d);
 	if (!err)

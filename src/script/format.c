@@ -225,6 +225,8 @@ static void find_places(struct formatter *f, const struct tree_clause *c, struct
 	out->at = c->mark.at;
 	out->end = c->mark.at + c->mark.len;
 	out->predicate = skip_to_code(f, last->mark.at + last->mark.len);
+	if (f->source.ptr[out->predicate] == ',')
+		out->predicate = skip_to_code(f, out->predicate + 1);
 	out->predicate_end = out->body = out->predicate;
 	if (!c->predicate)
 		return;

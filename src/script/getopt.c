@@ -49,21 +49,38 @@ int params_take(struct script *s)
 	return 0;
 }
 
+static bool same_default(const struct expr *a, const struct expr *b)
+{
+	if (!a || !b)
+		return a == b;
+	return a->kind == b->kind && a->op == b->op && a->number == b->number &&
+	       str_eq(a->text, b->text) && a->arg_count == b->arg_count &&
+	       (!a->arg_count || same_default(a->args[0], b->args[0]));
+}
+
 void parse_note_option(struct parser *p, const struct expr *e)
 {
+	const struct expr *otherwise = e->arg_count > 1 ? e->args[1] : NULL;
 	struct declared_option **last, *o;
 
 	if (p->err || !p->tree || !e->arg_count || e->args[0]->kind != EXPR_STRING)
 		return;
-	for (last = &p->tree->declared; *last; last = &(*last)->next)
-		if (str_eq((*last)->name, e->args[0]->text))
-			return;
+	for (last = &p->tree->declared; *last; last = &(*last)->next) {
+		if (!str_eq((*last)->name, e->args[0]->text))
+			continue;
+		if (!same_default((*last)->otherwise, otherwise))
+			parse_error(p, e->mark, "option-default",
+				    "the option '%.*s' has another default elsewhere",
+				    STR_FMT(e->args[0]->text));
+		return;
+	}
 	o = *last = arena_new(p->arena, struct declared_option);
 	if (!o) {
 		parse_fail(p, -ENOMEM);
 		return;
 	}
 	o->name = e->args[0]->text;
+	o->otherwise = otherwise;
 	if (e->arg_count > 2 && e->args[2]->kind == EXPR_STRING)
 		o->about = e->args[2]->text;
 }

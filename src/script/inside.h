@@ -20,6 +20,8 @@ struct map {
 	bool is_fine;		 /* a histogram that pct() reads: it keeps all bits there can be */
 	struct type key, value;
 	struct mark key_mark, value_mark; /* the use that fixed the type */
+	const struct expr *copied;	  /* @m = @count; NULL: there is none */
+	bool has_own;			  /* it gets values other than such copies */
 	/* Of series.c. */
 	bool is_assigned, is_hidden;
 	struct map_series series;
@@ -259,6 +261,9 @@ void check_int(struct check *c, const struct expr *e, const char *what);
 /* Type `e`, which must be an integer. */
 void check_number(struct check *c, struct expr *e, const char *what);
 /* `e` must have a value that can be kept or sent. */
+void check_string(struct check *c, struct expr *e, size_t most);
+/* What an if, while, ?: or a predicate asks for. */
+void check_condition(struct check *c, struct expr *e);
 void check_storable(struct check *c, struct expr *e, const char *what);
 /* $x = value: the first assignment fixes the type; `mark` is the text of the assignment. */
 void check_assign_variable(struct check *c, struct expr *target, struct expr *value,

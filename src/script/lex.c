@@ -197,7 +197,9 @@ int lex_number(struct str s, uint64_t *out)
 	if (!err && base == 10 && at + 1 < s.len && (s.ptr[at] == 'e' || s.ptr[at] == 'E') &&
 	    char_is_digit(s.ptr[at + 1]))
 		err = number_exponent(s, &at, &value);
-	if (!err && at < s.len)
+	if (!err && at < s.len && base == 16)
+		err = -EINVAL;
+	else if (!err && at < s.len)
 		err = number_unit(str_of(s.ptr + at, s.len - at), &value);
 	if (!err)
 		*out = value;

@@ -15,6 +15,7 @@ struct macro_param {
 
 struct macro {
 	struct str name;
+	struct mark mark; /* of the name */
 	struct macro_param params[MAX_PARAMS];
 	unsigned count;
 	bool is_standard;  /* a builtin's */
@@ -46,6 +47,13 @@ static void parse_param(struct parser *p, struct macro *m)
 	if (param->kind == EXPR_NAME && !parse_is(p, TOKEN_WORD))
 		parse_unexpected(p, "a parameter");
 	param->name = p->token.text;
+	for (unsigned i = 0; i < m->count; i++)
+		if (m->params[i].kind == param->kind && str_eq(m->params[i].name, param->name))
+			parse_error(p, p->token.mark, "macro-params",
+				    "the macro has two parameters '%.*s'", STR_FMT(param->name));
+	if (param->kind == EXPR_NAME && parse_is_value(param->name))
+		parse_error(p, p->token.mark, "macro-params",
+			    "'%.*s' is a builtin and cannot be a parameter", STR_FMT(param->name));
 	m->count++;
 	parse_advance(p);
 }
@@ -63,22 +71,11 @@ static void parse_params(struct parser *p, struct macro *m)
 	parse_expect(p, TOKEN_RPAREN, "')'");
 }
 
-/* macro = "macro" word params block; the block is only skipped */
-void parse_macro(struct parser *p)
+void parse_skip_block(struct parser *p)
 {
-	struct macro *m = arena_new(p->arena, struct macro);
-	struct mark brace;
+	struct mark brace = p->token.mark;
 	unsigned depth = 0;
 
-	if (!m) {
-		parse_fail(p, -ENOMEM);
-		return;
-	}
-	parse_advance(p);
-	m->name = p->token.text;
-	parse_expect(p, TOKEN_WORD, "a macro's name");
-	parse_params(p, m);
-	brace = p->token.mark;
 	if (!parse_is(p, TOKEN_LBRACE))
 		parse_unexpected(p, "'{'");
 	for (; !p->err; parse_advance(p)) {
@@ -89,8 +86,51 @@ void parse_macro(struct parser *p)
 		if (parse_is(p, TOKEN_END))
 			parse_error(p, brace, "open-block", "this '{' is never closed");
 	}
-	m->next = p->tree->macros;
-	p->tree->macros = m;
+}
+
+static bool same_params(const struct macro *a, const struct macro *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (unsigned i = 0; i < a->count; i++)
+		if (a->params[i].kind != b->params[i].kind)
+			return false;
+	return true;
+}
+
+/* macro = "macro" word params block; the block is only skipped */
+static struct macro *read_macro(struct parser *p)
+{
+	struct macro *m = arena_new(p->arena, struct macro);
+
+	if (!m) {
+		parse_fail(p, -ENOMEM);
+		return NULL;
+	}
+	parse_advance(p);
+	m->name = p->token.text;
+	m->mark = p->token.mark;
+	parse_expect(p, TOKEN_WORD, "a macro's name");
+	parse_params(p, m);
+	parse_skip_block(p);
+	return m;
+}
+
+void parse_macro(struct parser *p)
+{
+	struct macro *m = read_macro(p);
+
+	if (m && p->is_survey) {
+		m->next = p->macros;
+		p->macros = m;
+		return;
+	}
+	for (const struct macro *other = p->macros; m && other && !p->err; other = other->next)
+		if (other->mark.at < m->mark.at && str_eq(other->name, m->name) &&
+		    same_params(other, m))
+			parse_error(p, m->mark, "duplicate-macro",
+				    "there is a macro '%.*s' with such parameters already",
+				    STR_FMT(m->name));
 }
 
 static bool fits(const struct macro *m, struct expr *const *args, unsigned count)
@@ -156,7 +196,7 @@ static const struct macro *find_macro(struct parser *p, struct str name, struct 
 	const struct macro *standard;
 	bool is_known = false;
 
-	for (const struct macro *m = p->tree->macros; m; m = m->next) {
+	for (const struct macro *m = p->macros; m; m = m->next) {
 		if (!str_eq(m->name, name))
 			continue;
 		if (fits(m, args, count))
@@ -180,6 +220,7 @@ struct expr *parse_macro_use(struct parser *p, struct str name, struct mark mark
 	struct lexer lexer = p->lexer;
 	struct token token = p->token;
 	bool was_standard = p->is_standard;
+	unsigned loops = p->loops;
 	struct expr *e;
 
 	if (!m)
@@ -199,8 +240,10 @@ struct expr *parse_macro_use(struct parser *p, struct str name, struct mark mark
 	p->is_standard = m->is_standard;
 	p->lexer = m->body;
 	p->expansion_count = 0;
+	p->loops = 0;
 	parse_advance(p);
 	e = parse_block_value(p);
+	p->loops = loops;
 	p->macro = call.outer;
 	p->is_standard = was_standard;
 	p->expansion_count = expansions;

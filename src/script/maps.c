@@ -21,14 +21,16 @@ static void check_bit_or(struct check *c, struct expr *e)
 	e->shape = shape_of((struct type){.kind = TYPE_BIT_OR, .show = SHOW_HEX});
 }
 
+#define MOST_BITS 5 /* of a script; pct() keeps one more */
+
 /* hist(n), hist(n, k) */
 static void check_hist(struct check *c, struct expr *e)
 {
 	uint64_t bits = e->arg_count > 1 ? e->args[1]->value : 0;
 
-	if (bits > HIST_MAX_BITS)
+	if (bits > MOST_BITS)
 		check_error(c, e->args[1], "wrong-arg-type",
-			    "the bits of a histogram must be from 0 to %d", HIST_MAX_BITS);
+			    "the bits of a histogram must be from 0 to %d", MOST_BITS);
 	e->shape = shape_of((struct type){.kind = TYPE_HIST,
 					  .is_signed = e->args[0]->shape.type.is_signed,
 					  .is_open = e->args[0]->shape.type.is_open,

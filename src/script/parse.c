@@ -38,6 +38,24 @@ static struct tree_clause *parse_clause(struct parser *p)
 	return c;
 }
 
+/* Its end is found as parse_clause() does, but nothing is made of it. */
+static void skip_clause(struct parser *p)
+{
+	struct probe_spec *probes;
+	struct lexer *l = &p->lexer;
+
+	parse_probes(p, &probes);
+	if (!p->err && l->at < l->text.len && l->text.ptr[l->at] == '/') {
+		l->at++;
+		l->in_predicate = true;
+		while (!p->err && !parse_is(p, TOKEN_END_PREDICATE))
+			parse_advance(p);
+		l->in_predicate = false;
+	}
+	parse_advance(p);
+	parse_skip_block(p);
+}
+
 /* setting = word "=" ( number | word | string ) */
 static struct setting *parse_setting(struct parser *p)
 {
@@ -75,8 +93,7 @@ static void parse_config(struct parser *p, struct setting **out)
 	}
 }
 
-/* size = "let" map "=" word "(" number ")" ";"?; of the kinds it matters only whether the map
- * forgets: what it holds, and whether CPUs have values of their own, is up to its use */
+/* size = "let" map "=" word "(" number ")" ";"? */
 static void parse_map_size(struct parser *p)
 {
 	static const char *const kinds[] = {"hash", "percpuhash", "lruhash", "percpulruhash", NULL};
@@ -90,12 +107,16 @@ static void parse_map_size(struct parser *p)
 	size->name = p->token.text;
 	size->mark = p->token.mark;
 	parse_expect(p, TOKEN_MAP, "a map");
+	for (const struct map_size *other = p->tree->sizes; other; other = other->next)
+		if (str_eq(other->name, size->name))
+			parse_error(p, size->mark, "redeclared", "map '@%.*s' is already declared",
+				    STR_FMT(size->name));
 	parse_expect(p, TOKEN_ASSIGN, "'='");
 	if (!parse_is(p, TOKEN_WORD) || !word_is_one_of(p->token.text, kinds))
 		parse_error(p, p->token.mark, "unknown-map-kind",
 			    "a map is a hash, percpuhash, lruhash or percpulruhash");
-	size->forgets = str_eq_text(p->token.text, "lruhash") ||
-			str_eq_text(p->token.text, "percpulruhash");
+	size->forgets = str_ends(p->token.text, STR("lruhash"));
+	size->is_per_cpu = str_starts(p->token.text, STR("percpu"));
 	parse_advance(p);
 	parse_expect(p, TOKEN_LPAREN, "'('");
 	if (!parse_is(p, TOKEN_INT) || !p->token.number || p->token.number > MAX_ENTRIES)
@@ -202,9 +223,9 @@ static bool parse_item(struct parser *p, const struct token *t, bool is_script, 
 }
 
 /* part = ( directive | declaration of C | config | import | macro | clause )* */
-static void parse_part(struct parser *p, struct tree *out, bool is_script)
+static void parse_part(struct parser *p, bool is_script)
 {
-	struct tree_clause **last = &out->clauses, **first;
+	struct tree_clause **last = &p->tree->clauses, **first;
 	struct lexer *l = &p->lexer;
 
 	while (*last)
@@ -226,34 +247,64 @@ static void parse_part(struct parser *p, struct tree *out, bool is_script)
 		refuse_foreign(p, &t);
 		if (p->err)
 			break;
-		if (!parse_item(p, &t, is_script, last != first) && (*last = parse_clause(p)))
+		if (parse_item(p, &t, is_script, last != first))
+			continue;
+		if (p->is_survey)
+			skip_clause(p);
+		else if ((*last = parse_clause(p)))
 			last = &(*last)->next;
 	}
 }
 
-/* tree = part part*, the imported ones first */
-int parse_tree(struct parser *p, struct tree *out)
+static void parse_parts_of(struct parser *p)
 {
 	struct lexer *l = &p->lexer;
 	const struct import_part whole = {.at = l->at, .len = l->text.len - l->at};
 	const struct import_part *parts = p->parts ? p->parts : &whole;
 	unsigned count = p->parts ? p->part_count : 1;
 
-	if (parts[count - 1].len > PARSE_MAX_TEXT)
-		return diag_error(p->d, -E2BIG, "too-big", "the script is too large: %zu bytes",
-				  parts[count - 1].len);
-	p->tree = out;
-	if (tree_open(out, p->arena))
-		return -ENOMEM;
-	out->includes = parse_include_lines(p, p->options->headers);
-	out->types.constant = parse_macro_value;
-	out->types.self = p;
+	p->tree->types.constant = parse_macro_value;
+	p->tree->types.self = p;
 	for (unsigned i = 0; i < count && !p->err; i++) {
 		l->at = parts[i].at;
 		l->text.len = parts[i].at + parts[i].len;
-		parse_part(p, out, i + 1 == count);
+		parse_part(p, i + 1 == count);
 	}
-	out->types.constant = NULL; /* the parser ends here */
+	p->tree->types.constant = NULL; /* the parser ends here */
+}
+
+/* A macro may be used before its definition. What is wrong in the text is reported by the parser
+ * that goes over it next. */
+static int find_macros(struct parser *p)
+{
+	struct parser survey = *p;
+	struct tree tree = {0};
+
+	if (!memmem(p->lexer.text.ptr, p->lexer.text.len, "macro", strlen("macro")))
+		return 0;
+	survey.tree = &tree;
+	survey.is_survey = true;
+	survey.d = survey.lexer.d = NULL;
+	if (tree_open(&tree, p->arena))
+		return -ENOMEM;
+	parse_parts_of(&survey);
+	p->macros = survey.macros;
+	return survey.err == -ENOMEM ? -ENOMEM : 0;
+}
+
+/* tree = part part*, the imported ones first */
+int parse_tree(struct parser *p, struct tree *out)
+{
+	size_t size = p->parts ? p->parts[p->part_count - 1].len : p->lexer.text.len - p->lexer.at;
+
+	if (size > PARSE_MAX_TEXT)
+		return diag_error(p->d, -E2BIG, "too-big", "the script is too large: %zu bytes",
+				  size);
+	p->tree = out;
+	if (tree_open(out, p->arena) || find_macros(p))
+		return -ENOMEM;
+	out->includes = parse_include_lines(p, p->options->headers);
+	parse_parts_of(p);
 	if (!p->err && !out->clauses)
 		return diag_error(p->d, -EINVAL, "empty-script", "the script has no clauses");
 	return p->err;

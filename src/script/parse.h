@@ -24,6 +24,7 @@ struct parser {
 	unsigned depth;
 	unsigned nodes;
 	bool is_pattern; /* one probe is parsed, for `-l` */
+	bool is_survey;	 /* before all else: what macros are there? Clauses are skipped */
 	struct tree *tree;
 	const struct import_part *parts; /* of the text, the script last; NULL: it is one */
 	unsigned part_count;
@@ -41,6 +42,10 @@ struct parser {
 	bool is_standard;	  /* ... and it is one of ours: not the script's text */
 	struct mark standard_use; /* where the script uses it */
 	unsigned macro_uses;	  /* so far */
+	struct macro *macros;	  /* of the whole text, newest first */
+	unsigned loops;		  /* that are being parsed, of the clause or of the macro */
+	unsigned fors;		  /* ... loops over a range or map, of both */
+	uint8_t returned;	  /* in these: 1 without a value, 2 with one */
 	struct expr no_expr;	  /* given after an error */
 	struct stmt no_stmt;
 };
@@ -59,6 +64,8 @@ bool parse_at_typeof(const struct parser *p);
 struct expr *parse_typeof(struct parser *p, const struct ctype **named);
 struct expr *parse_container(struct parser *p);
 struct expr *parse_unary(struct parser *p);
+/* An operand with what follows its name: a.b, a[i], f(a). */
+struct expr *parse_postfix(struct parser *p);
 struct expr *parse_sizeof(struct parser *p);
 struct expr *parse_offsetof(struct parser *p);
 /* The probes of one clause, up to the predicate or block. */
@@ -83,8 +90,10 @@ bool parse_macro_value(void *parser, struct str name, int64_t *value);
 /* standard.c: definition `number` of a builtin that is a macro, "(a, b) { a + b }"; NULL: there are
  * no more. */
 const char *parse_standard_macro(struct str name, unsigned number);
-/* macro.c: a definition, from the token before its name on */
+/* macro.c: a definition, from the token before its name on; the survey has put it into p->macros */
 void parse_macro(struct parser *p);
+/* Skip the block whose "{" is the current token; the last "}" is then the current one. */
+void parse_skip_block(struct parser *p);
 /* name(args) as the block of a macro; NULL: there is none of this name. Errors are reported. */
 struct expr *parse_macro_use(struct parser *p, struct str name, struct mark mark,
 			     struct expr **args, unsigned count);

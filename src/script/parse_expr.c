@@ -197,6 +197,12 @@ static struct str plain_name(struct str name)
 	return parse_is_value(plain) ? plain : name;
 }
 
+static void refuse_exit(struct parser *p, const struct expr *e)
+{
+	if (parse_error(p, e->mark, "exit-in-loop", "'exit' cannot be in a 'for' loop"))
+		diag_hint(p->d, "set a variable, 'break' and exit after the loop");
+}
+
 /* name = ( "args" | "ctx" ) ( "." | "->" ) word | word ( "(" list? ")" )? */
 static struct expr *parse_name(struct parser *p)
 {
@@ -227,6 +233,8 @@ static struct expr *parse_name(struct parser *p)
 		return e;
 	e = expr_new(p, kind, parse_join(name.mark, end), args, count);
 	e->text = name.text;
+	if (kind == EXPR_CALL && str_eq_text(name.text, "exit") && p->fors && !p->is_standard)
+		refuse_exit(p, e);
 	if (kind == EXPR_CALL && str_eq_text(name.text, "getopt"))
 		parse_note_option(p, e);
 	return e;
@@ -418,7 +426,7 @@ static struct expr *parse_step(struct parser *p, struct expr *of)
 }
 
 /* postfix = primary ( element | member | index | step )* */
-static struct expr *parse_postfix(struct parser *p)
+struct expr *parse_postfix(struct parser *p)
 {
 	struct expr *e = parse_primary(p);
 

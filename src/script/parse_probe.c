@@ -98,7 +98,9 @@ static void bad_probe(struct parser *p, const struct pattern *parts, const char 
 
 static void build_bare(struct parser *p, const struct pattern *parts, struct probe_spec *s)
 {
-	if (parts->count != 1)
+	bool is_starred = parts->count == 2 && str_eq_text(parts->part[1], "*");
+
+	if (parts->count != 1 && !is_starred)
 		bad_probe(p, parts, probe_type_name(s->type));
 }
 
@@ -466,7 +468,7 @@ static struct probe_spec *parse_probe(struct parser *p)
 	return s;
 }
 
-/* probes = probe ( "," probe )* */
+/* probes = probe ( "," probe )* ","? */
 void parse_probes(struct parser *p, struct probe_spec **out)
 {
 	for (; (*out = parse_probe(p)); out = &(*out)->next) {
@@ -474,6 +476,9 @@ void parse_probes(struct parser *p, struct probe_spec **out)
 		if (p->err || here(&p->lexer) != ',')
 			return;
 		p->lexer.at++;
+		parse_blank(p);
+		if (here(&p->lexer) == '{' || here(&p->lexer) == '/')
+			return;
 	}
 }
 

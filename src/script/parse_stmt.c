@@ -73,11 +73,21 @@ static void parse_if(struct parser *p, struct stmt *s)
 	s->other = parse_is_word(p, "if") ? parse_statement(p) : parse_inner_block(p);
 }
 
+static struct stmt *parse_loop_block(struct parser *p)
+{
+	struct stmt *body;
+
+	p->loops++;
+	body = parse_inner_block(p);
+	p->loops--;
+	return body;
+}
+
 /* unroll = "unroll" expr block ; while = "while" expr block */
 static void parse_repeat(struct parser *p, struct stmt *s)
 {
 	s->value = parse_expr(p);
-	s->body = parse_inner_block(p);
+	s->body = parse_loop_block(p);
 }
 
 static struct expr *parse_variable(struct parser *p)
@@ -87,21 +97,44 @@ static struct expr *parse_variable(struct parser *p)
 	return parse_expr(p);
 }
 
-/* for = "for" "("? variable ":" ( expr ".." expr | map ) ")"? block */
+static bool ends_bound(const struct parser *p)
+{
+	return parse_is(p, TOKEN_RANGE) || parse_is(p, TOKEN_RPAREN) || parse_is(p, TOKEN_LBRACE) ||
+	       parse_is(p, TOKEN_END);
+}
+
+/* bound = cast | postfix */
+static struct expr *parse_bound(struct parser *p)
+{
+	struct mark mark = p->token.mark;
+	bool is_negative = parse_is(p, TOKEN_SUB);
+	struct expr *e = is_negative ? &p->no_expr : parse_cast(p);
+
+	if (!e)
+		e = parse_postfix(p);
+	if ((is_negative || !ends_bound(p)) &&
+	    parse_error(p, mark, "syntax", "a bound that is computed needs parentheses"))
+		diag_hint(p->d, "write 0..($n + 1)");
+	return e;
+}
+
+/* for = "for" "("? variable ":" ( bound ".." bound | map ) ")"? block */
 static void parse_for(struct parser *p, struct stmt *s)
 {
 	bool in_paren = parse_take(p, TOKEN_LPAREN);
 
 	s->target = parse_variable(p);
 	parse_expect(p, TOKEN_COLON, "':'");
-	s->value = parse_expr(p);
+	s->value = parse_bound(p);
 	if (s->value->kind != EXPR_MAP || s->value->arg_count || parse_is(p, TOKEN_RANGE)) {
 		parse_expect(p, TOKEN_RANGE, "'..'");
-		s->to = parse_expr(p);
+		s->to = parse_bound(p);
 	}
 	if (in_paren)
 		parse_expect(p, TOKEN_RPAREN, "')'");
-	s->body = parse_inner_block(p);
+	p->returned = p->fors++ ? p->returned : 0;
+	s->body = parse_loop_block(p);
+	p->fors--;
 }
 
 /* let = "let" variable ( ":" ( type | typeof ) )? ( "=" expr )?; the variable has what typeof is
@@ -129,7 +162,9 @@ static void parse_let(struct parser *p, struct stmt *s)
 /* jump = "break" | "continue" */
 static void parse_jump(struct parser *p, struct stmt *s)
 {
-	(void)s;
+	if (parse_in_macro(p) && !p->loops)
+		parse_error(p, s->mark, "macro-return",
+			    "a macro cannot leave a loop of its caller");
 	parse_semicolon(p);
 }
 
@@ -140,6 +175,10 @@ static void parse_return(struct parser *p, struct stmt *s)
 		parse_error(p, s->mark, "macro-return", "a macro cannot return from its clause");
 	if (!parse_is(p, TOKEN_SEMICOLON) && !parse_is(p, TOKEN_RBRACE))
 		s->value = parse_expr(p);
+	p->returned |= s->value ? 2 : 1;
+	if (p->fors && p->returned == 3)
+		parse_error(p, s->mark, "mixed-return",
+			    "in one loop, 'return' is with a value or without one");
 	parse_semicolon(p);
 }
 

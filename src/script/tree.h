@@ -214,13 +214,15 @@ struct map_size {
 	struct mark mark;
 	struct str name; /* without @ */
 	uint32_t entries;
-	bool forgets; /* lruhash */
+	bool forgets;	 /* lruhash */
+	bool is_per_cpu; /* percpuhash: for what is counted on each CPU */
 	struct map_size *next;
 };
 
 /* getopt("name", default, "about") */
 struct declared_option {
 	struct str name, about;
+	const struct expr *otherwise; /* NULL: a bool */
 	struct declared_option *next;
 };
 
@@ -235,7 +237,6 @@ struct tree {
 	struct tree_clause *clauses;
 	struct c_scope types;
 	struct define *defines; /* newest first */
-	struct macro *macros;	/* the same */
 	struct map_size *sizes; /* the same */
 	struct declared_option *declared;
 	struct str includes; /* lines of #include, one after the other; empty: none */
