@@ -138,6 +138,23 @@ static void add_frame(struct lang_walking *w, uint64_t object, uint64_t position
 	w->frames[w->count++] = (struct lang_frame){object, position};
 }
 
+/* Does the frame say that the interpreter was entered by it? */
+static bool is_entry(const struct lang_walking *w, const char *bytes)
+{
+	const struct lang_shape_row *s = w->shape;
+	const size_t at = s->entry_at & LANG_FRAME_MASK;
+	uint32_t flags;
+
+	switch ((enum lang_entry)s->entry) {
+	case LANG_ENTRY_EACH: return true;
+	case LANG_ENTRY_BITS: return u32_at(bytes, at) & s->entry_bits;
+	case LANG_ENTRY_FLAGS:
+		return w->marks && read_u32(w, word_at(bytes, at), &flags) &&
+		       (flags & s->entry_bits) == s->entry_value;
+	default: return false;
+	}
+}
+
 /* Frames without an object are none of a script's. `end`: of an array; else 0. */
 static enum lang_note walk_frames(struct lang_walking *w, uint64_t at, uint64_t end)
 {
@@ -159,9 +176,7 @@ static enum lang_note walk_frames(struct lang_walking *w, uint64_t at, uint64_t 
 			if (w->count == w->most)
 				return LANG_LIMIT;
 			add_frame(w, object, position_of(w, bytes, object));
-			if (s->entry == LANG_ENTRY_EACH ||
-			    (s->entry == LANG_ENTRY_BITS &&
-			     u32_at(bytes, s->entry_at & LANG_FRAME_MASK) & s->entry_bits))
+			if (is_entry(w, bytes))
 				mark_last(w);
 		}
 		at = end ? at + s->size : word_at(bytes, s->next & LANG_FRAME_MASK);
@@ -184,62 +199,125 @@ static enum lang_note walk_linked(struct lang_walking *w, uint64_t state)
 }
 
 /* ---- Perl: blocks of the context stack (cop.h), from the last to the first. A block of a sub has
- * the sub, and the statement that called it. So a frame is a sub and a statement. */
+ * the sub, and the statement that called it. So a frame is a sub and a statement.
+ *
+ * The interpreter is entered by subs that return to no statement: then the call of it ends. It is
+ * also entered for parts of a sub: the block of a sort, which has a stack of its own, that begins
+ * with a block of no type; a text that C code evaluates; a block that is deferred; code in a
+ * pattern. */
 
-/* The frames of one stack of blocks; *statement is the one that runs in its innermost. *seen counts
- * blocks. */
-static enum lang_note walk_blocks(struct lang_walking *w, uint64_t stack, uint64_t *statement,
-				  unsigned *seen)
+struct blocks {
+	uint64_t statement; /* that runs in the innermost frame that is not added yet */
+	unsigned seen;	    /* blocks and stacks */
+	bool is_sort;	    /* of this stack */
+	int32_t ended;	    /* the last block of this stack that ended a call; 0: none did */
+};
+
+static enum lang_note add_part(struct lang_walking *w)
+{
+	if (w->count == w->most)
+		return LANG_LIMIT;
+	add_frame(w, 0, LANG_PART);
+	return LANG_ROOT;
+}
+
+/* Does a block of a sub or an eval end a call of the interpreter? What a sort's block, a deferred
+ * one or code in a pattern does last also returns to no statement: it is one call then. */
+static bool ends_call(const struct lang_walking *w, struct blocks *b, uint64_t block,
+		      int32_t number, unsigned char type)
+{
+	uint64_t to;
+
+	if (!w->marks || !read_word(w, block + w->shape->entry_at, &to) || to)
+		return false;
+	if (type & LANG_BLOCK_CODE && b->ended == number + 1)
+		return false;
+	b->ended = number;
+	return true;
+}
+
+static enum lang_note add_sub(struct lang_walking *w, struct blocks *b, uint64_t block,
+			      int32_t number, unsigned char type)
 {
 	const struct lang_shape_row *s = w->shape;
-	uint64_t blocks, block, sub;
-	uint32_t last;
+	uint64_t sub;
+
+	if (w->count == w->most)
+		return LANG_LIMIT;
+	if (!read_word(w, block + s->object, &sub))
+		return LANG_UNREADABLE;
+	add_frame(w, sub ? sub : LANG_MAIN, b->statement);
+	if (ends_call(w, b, block, number, type))
+		mark_last(w);
+	return read_word(w, block + s->position, &b->statement) ? LANG_ROOT : LANG_UNREADABLE;
+}
+
+static enum lang_note take_block(struct lang_walking *w, struct blocks *b, uint64_t block,
+				 int32_t number)
+{
+	bool is_part = false;
 	unsigned char type;
+
+	if (++b->seen > LANG_BLOCK_MOST || !read_bytes(w, block + w->shape->type, &type, 1))
+		return LANG_UNREADABLE;
+	switch (type & LANG_BLOCK_TYPE) {
+	case LANG_BLOCK_SUB:
+		if (!(type & LANG_BLOCK_FAKE))
+			return add_sub(w, b, block, number, type);
+		is_part = ends_call(w, b, block, number, type);
+		break;
+	case LANG_BLOCK_FORMAT: return add_sub(w, b, block, number, 0);
+	case LANG_BLOCK_EVAL:
+		is_part = !(type & LANG_BLOCK_TRY) && ends_call(w, b, block, number, 0);
+		break;
+	case LANG_BLOCK_DEFER: is_part = w->marks && b->ended != number + 1; break;
+	case LANG_BLOCK_NULL: is_part = b->is_sort && !number && b->ended != 1; break;
+	}
+	return is_part ? add_part(w) : LANG_ROOT;
+}
+
+/* The frames of one stack of blocks. */
+static enum lang_note walk_blocks(struct lang_walking *w, uint64_t stack, struct blocks *b)
+{
+	const struct lang_shape_row *s = w->shape;
+	enum lang_note note = LANG_ROOT;
+	uint64_t blocks;
+	uint32_t last, use;
 
 	if (!read_word(w, stack + s->words, &blocks) || !read_u32(w, stack + s->last, &last))
 		return LANG_UNREADABLE;
-	for (int32_t i = (int32_t)last; i >= 0; i--) {
-		block = blocks + (uint64_t)i * s->size;
-		if (++*seen > LANG_BLOCK_MOST || !read_bytes(w, block + s->type, &type, 1))
-			return LANG_UNREADABLE;
-		type &= 15;
-		if (type != LANG_BLOCK_SUB && type != LANG_BLOCK_FORMAT)
-			continue;
-		if (w->count == w->most)
-			return LANG_LIMIT;
-		if (!read_word(w, block + s->object, &sub))
-			return LANG_UNREADABLE;
-		add_frame(w, sub ? sub : LANG_MAIN, *statement);
-		if (!read_word(w, block + s->position, statement))
-			return LANG_UNREADABLE;
-	}
-	return LANG_ROOT;
+	b->ended = 0;
+	b->is_sort = w->marks && read_u32(w, stack + s->stack_use, &use) && use == LANG_BLOCK_SORT;
+	for (int32_t i = (int32_t)last; i >= 0 && note == LANG_ROOT; i--)
+		note = take_block(w, b, blocks + (uint64_t)i * s->size, i);
+	return note;
 }
 
 static enum lang_note walk_stacks(struct lang_walking *w, uint64_t state)
 {
 	const struct lang_shape_row *s = w->shape;
-	uint64_t statement, stack;
-	unsigned seen = 0;
+	struct blocks b = {0};
+	uint64_t stack;
 
-	if (!read_word(w, state + s->top, &statement) || !read_word(w, state + s->base, &stack))
+	if (!read_word(w, state + s->top, &b.statement) || !read_word(w, state + s->base, &stack))
 		return LANG_UNREADABLE;
 	while (stack) {
 		enum lang_note note;
 
-		if (++seen > LANG_BLOCK_MOST)
+		if (++b.seen > LANG_BLOCK_MOST)
 			return LANG_UNREADABLE;
-		note = walk_blocks(w, stack, &statement, &seen);
+		note = walk_blocks(w, stack, &b);
 		if (note != LANG_ROOT)
 			return note;
 		if (!read_word(w, stack + s->next, &stack))
 			return LANG_UNREADABLE;
 	}
-	if (!statement)
+	if (!b.statement)
 		return w->count ? LANG_ROOT : LANG_NO_THREAD;
 	if (w->count == w->most)
 		return LANG_LIMIT;
-	add_frame(w, LANG_MAIN, statement);
+	add_frame(w, LANG_MAIN, b.statement);
+	mark_last(w);
 	return LANG_ROOT;
 }
 

@@ -49,6 +49,9 @@ enum lang_entry {
 	LANG_ENTRY_EACH,    /* every one */
 	LANG_ENTRY_BITS,    /* if some of `entry_bits` are set */
 	LANG_ENTRY_SKIPPED, /* those before one that is skipped */
+	LANG_ENTRY_FLAGS,   /* if `entry_bits` of what it has the address of are `entry_value` */
+	LANG_ENTRY_RETURNS, /* Perl: if it returns to no statement; and the frame that is in no sub
+			     */
 };
 
 #define LANG_FRAME_MOST	 120 /* bytes of a frame that are read */
@@ -79,8 +82,10 @@ struct lang_shape_row {
 	uint8_t line; /* of a u32 at the address that the position is: the line; LANG_NOTHING: none
 		       */
 	uint8_t skip_at, skip; /* frames whose byte there is that are not of a function; 0: none */
-	uint8_t entry, entry_at; /* enum lang_entry; of a u32 in the frame */
-	uint32_t entry_bits;
+	/* enum lang_entry; where in the frame: of a u32, or of the address of one. BLOCKS: in a
+	 * block, of where it returns to; and of a u32 in the stack, what it is for */
+	uint8_t entry, entry_at, stack_use;
+	uint32_t entry_bits, entry_value;
 	uint8_t check; /* of a u32 in the object, by which another object at its address shows; or
 			  LANG_NOTHING */
 	bool is_pair;  /* the position belongs to the name, too */
@@ -91,8 +96,16 @@ struct lang_shape_row {
 #define LANG_KEYS_AT   0x318
 #define LANG_KEY_BYTES 16
 
-#define LANG_BLOCK_SUB	  9 /* types of Perl's blocks */
+#define LANG_BLOCK_TYPE	  15 /* the bits that are the type of one of Perl's blocks: */
+#define LANG_BLOCK_NULL	  0
+#define LANG_BLOCK_SUB	  9
 #define LANG_BLOCK_FORMAT 10
+#define LANG_BLOCK_EVAL	  11
+#define LANG_BLOCK_DEFER  13
+#define LANG_BLOCK_TRY	  0x40	/* of an eval: it is a block, not a text */
+#define LANG_BLOCK_CODE	  0x40	/* of a sub: code in a pattern, */
+#define LANG_BLOCK_FAKE	  0x80	/* ... which is a part of the sub that it is in */
+#define LANG_BLOCK_SORT	  3	/* what a stack is for */
 #define LANG_BLOCK_MOST	  16384 /* of all stacks together; the same for the kernel's walk */
 #define LANG_MAIN	  1	/* object of Perl's frame that is in no sub; no address */
 
@@ -113,6 +126,7 @@ enum lang_note {
 	LANG_UNREADABLE, /* memory could not be read, or makes no sense */
 	LANG_NO_THREAD,	 /* the runtime does not know this thread, or it runs nothing */
 	LANG_NO_RUNTIME, /* none was found in the process (yet) */
+	LANG_PART,	 /* no end: the interpreter was entered for a part of the next frame */
 	LANG_NOTES,
 };
 

@@ -26,7 +26,8 @@ struct ruby_code {
 	enum {
 		TEXT_SHORT,
 		TEXT_ANY
-	} text; /* length of a text in its object: in the flags; a word */
+	} text;		      /* length of a text in its object: in the flags; a word */
+	uint8_t instructions; /* that there are: see evaluator.c */
 };
 
 struct perl_code {
@@ -89,6 +90,8 @@ uint64_t tls_module_slot(const struct image *image); /* 0: none */
 /* Of the thread-local variable that a function reads first; its slot and its offset. */
 bool tls_offset_of_code(const struct image *image, uint64_t function, uint64_t *slot,
 			uint64_t *offset);
+/* evaluator.c: of Ruby; false: it is not known. */
+bool evaluator_find(const struct image *image, unsigned instructions, struct lang_code_range *out);
 /* recognise.c: what the file is, and where its code is. The descriptor is taken. Only -ENOMEM is an
  * error: other files are of LANG_NONE. */
 int recognise_file(int fd, struct str path, struct lang_image *out);

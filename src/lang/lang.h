@@ -21,6 +21,11 @@ const char *lang_kind_name(enum lang_kind kind); /* "python" */
 
 struct lang_layout; /* tables.c: the row of a version */
 
+/* Offsets in a file; end 0: there is none. */
+struct lang_code_range {
+	uint64_t start, end;
+};
+
 struct lang_runtime {
 	enum lang_kind kind;
 	unsigned major, minor, micro;
@@ -30,6 +35,7 @@ struct lang_runtime {
 	const char *problem;
 	uint64_t root, tls_offset;
 	uint64_t code_type; /* Python: of code objects; JVM: its table of types; 0: not known */
+	struct lang_code_range evaluator; /* Ruby: the function that runs instructions */
 	struct buf text;
 	/* Of a file that is in no process: addresses are link-time. */
 	uint64_t device, inode, code;
@@ -126,6 +132,11 @@ void lang_names_find(struct lang_names *n, pid_t pid, struct lang_frame frame,
 /* Why stacks of a runtime that the process has, or had, cannot be read: "python 3.15.2: ..." at the
  * end of `out`. False: it has none of these. */
 bool lang_names_problem(const struct lang_names *n, pid_t pid, struct buf *out);
+
+/* Is an offset of a file, as /proc/PID/maps names it, in the function by which a runtime runs
+ * instructions? Of those whose function has no symbol. */
+bool lang_names_evaluates(const struct lang_names *n, uint64_t device, uint64_t inode,
+			  uint64_t offset);
 
 /* Make frames of a process those that the same functions and lines have in every process, of
  * process 0; the interpreter's own are left out, so *count may become less. False: one has no name,

@@ -421,6 +421,20 @@ bool lang_names_problem(const struct lang_names *n, pid_t pid, struct buf *out)
 	return false;
 }
 
+bool lang_names_evaluates(const struct lang_names *n, uint64_t device, uint64_t inode,
+			  uint64_t offset)
+{
+	for (size_t i = 0; i < n->images.count; i++) {
+		const struct lang_image *image = n->images.items[i];
+
+		if (image->device == device && image->inode == inode &&
+		    offset >= image->runtime.evaluator.start &&
+		    offset < image->runtime.evaluator.end)
+			return true;
+	}
+	return false;
+}
+
 /* A note that says more of this process than of others. */
 static bool is_of_process(const struct lang_names *n, pid_t pid, const struct lang_frame *frames,
 			  size_t count)

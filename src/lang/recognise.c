@@ -250,11 +250,15 @@ static enum lang_start start_of(const struct look *l)
  * symbol, but a function that reads it. */
 static bool look_ruby(struct look *l)
 {
+	const struct lang_layout *layout;
 	struct lang_runtime *r = l->out;
 
 	if (!l->has[RUBY_VERSION])
 		return false;
 	r->has_version = read_version(l, l->at[RUBY_VERSION]);
+	layout = layout_find(LANG_RUBY, r->major, r->minor);
+	if (layout)
+		evaluator_find(l->image, layout->ruby.instructions, &r->evaluator);
 	if (start_of(l) == LANG_START_LIST) {
 		r->root = l->at[RUBY_VM];
 		return take_layout(l, l->has[RUBY_VM] ? NULL

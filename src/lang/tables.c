@@ -8,6 +8,10 @@
 #define IN_BITS	   LANG_ENTRY_BITS
 #define IN_SKIPPED LANG_ENTRY_SKIPPED
 
+/* Flags of a frame in vm_core.h: the evaluator returns after it; it is of C */
+#define RUBY_FINISH 0x20
+#define RUBY_C	    0x80
+
 /* clang-format off */
 
 /*                      runtime: interpreters, of one: next, first thread; of a thread: next, pthread_self();
@@ -28,18 +32,19 @@
 /*                of a control frame: bytes */
 #define RUBY_FRAMES(bytes)                                                                                            \
 	.shape = LANG_ARRAY, .top = 16, .top_again = NO, .base = 0, .words = 8, .size = (bytes), .object = 16,          \
-	.position = 0, .position_size = 8, .line = NO, .check = 16
+	.position = 0, .position_size = 8, .line = NO, .check = 16, .entry = LANG_ENTRY_FLAGS, .entry_at = 32,          \
+	.entry_bits = RUBY_FINISH | RUBY_C, .entry_value = RUBY_FINISH
 #define RUBY_SHAPE(bytes) {.start = LANG_START_TLS, RUBY_FRAMES(bytes)}
 /*                the virtual machine: its threads; of one: next, pthread_self(), execution context */
 #define RUBY_LIST(threads, tnext, tself, context, bytes)                                                              \
 	{.start = LANG_START_LIST, .next_interpreter = LANG_NO_NEXT, .first_thread = (threads), .next_thread = (tnext), \
 	 .thread_pointer = (tself), .of_thread = (context), RUBY_FRAMES(bytes)}
 
-/*                of the interpreter: statement, stack; of a block: bytes, sub */
-#define PERL_SHAPE(from, cop, stacks, bytes, sub)                                                                     \
+/*                of the interpreter: statement, stack; of a block: bytes, sub; of a stack: what it is for */
+#define PERL_SHAPE(from, cop, stacks, bytes, sub, use)                                                                   \
 	{.start = (from), .shape = LANG_BLOCKS, .top = (cop), .top_again = NO, .base = (stacks), .words = 8,            \
 	 .last = 32, .type = 0, .size = (bytes), .object = (sub), .position = 16, .next = 16, .line = NO, .check = NO,  \
-	 .is_pair = true}
+	 .is_pair = true, .entry = LANG_ENTRY_RETURNS, .entry_at = 48, .stack_use = (use)}
 #define PERL_OF_KEY    LANG_START_KEY
 #define PERL_OF_THREAD LANG_START_TLS
 #define PERL_NAMES(aux) .perl = {36, 48, 92, 56, 32, 32, 56, 40, (aux)}
@@ -64,20 +69,20 @@ static const struct lang_layout layouts[] = {
 	{LANG_PHP, 8, 4, PHP_SHAPE(488, 168), .php = {168}},
 	{LANG_PHP, 8, 5, PHP_SHAPE(512, 168), .php = {168}},
 
-	{LANG_RUBY, 2, 7, RUBY_LIST(312, 0, 72, 32, 56), .ruby = {16, 8, 64, 120, 136, 144, 8,  TEXT_SHORT}},
-	{LANG_RUBY, 3, 0, RUBY_SHAPE(56), .ruby = {16, 8, 64, 120, 136, 144, 8,  TEXT_SHORT}},
-	{LANG_RUBY, 3, 1, RUBY_SHAPE(64), .ruby = {16, 8, 64, 120, 136, 144, 12, TEXT_SHORT}},
-	{LANG_RUBY, 3, 2, RUBY_SHAPE(64), .ruby = {16, 8, 64, 112, 128, 136, 12, TEXT_ANY}},
-	{LANG_RUBY, 3, 3, RUBY_SHAPE(56), .ruby = {16, 8, 64, 112, 128, 136, 12, TEXT_ANY}},
-	{LANG_RUBY, 3, 4, RUBY_SHAPE(56), .ruby = {16, 8, 64, 112, 128, 136, 12, TEXT_ANY}},
+	{LANG_RUBY, 2, 7, RUBY_LIST(312, 0, 72, 32, 56), .ruby = {16, 8, 64, 120, 136, 144, 8,  TEXT_SHORT, 206}},
+	{LANG_RUBY, 3, 0, RUBY_SHAPE(56), .ruby = {16, 8, 64, 120, 136, 144, 8,  TEXT_SHORT, 202}},
+	{LANG_RUBY, 3, 1, RUBY_SHAPE(64), .ruby = {16, 8, 64, 120, 136, 144, 12, TEXT_SHORT, 202}},
+	{LANG_RUBY, 3, 2, RUBY_SHAPE(64), .ruby = {16, 8, 64, 112, 128, 136, 12, TEXT_ANY, 202}},
+	{LANG_RUBY, 3, 3, RUBY_SHAPE(56), .ruby = {16, 8, 64, 112, 128, 136, 12, TEXT_ANY, 204}},
+	{LANG_RUBY, 3, 4, RUBY_SHAPE(56), .ruby = {16, 8, 64, 112, 128, 136, 12, TEXT_ANY, 220}},
 
-	{LANG_PERL, 5, 30, PERL_SHAPE(PERL_OF_KEY,    224, 240, 96,  64), PERL_NAMES(NO)},
-	{LANG_PERL, 5, 32, PERL_SHAPE(PERL_OF_KEY,    224, 240, 104, 72), PERL_NAMES(NO)},
-	{LANG_PERL, 5, 34, PERL_SHAPE(PERL_OF_KEY,    208, 224, 104, 72), PERL_NAMES(NO)},
-	{LANG_PERL, 5, 36, PERL_SHAPE(PERL_OF_THREAD, 208, 224, 104, 72), PERL_NAMES(32)},
-	{LANG_PERL, 5, 38, PERL_SHAPE(PERL_OF_THREAD, 208, 224, 104, 72), PERL_NAMES(32)},
-	{LANG_PERL, 5, 40, PERL_SHAPE(PERL_OF_THREAD, 208, 224, 104, 72), PERL_NAMES(32)},
-	{LANG_PERL, 5, 42, PERL_SHAPE(PERL_OF_THREAD, 208, 224, 104, 72), PERL_NAMES(32)},
+	{LANG_PERL, 5, 30, PERL_SHAPE(PERL_OF_KEY,    224, 240, 96,  64, 40), PERL_NAMES(NO)},
+	{LANG_PERL, 5, 32, PERL_SHAPE(PERL_OF_KEY,    224, 240, 104, 72, 44), PERL_NAMES(NO)},
+	{LANG_PERL, 5, 34, PERL_SHAPE(PERL_OF_KEY,    208, 224, 104, 72, 44), PERL_NAMES(NO)},
+	{LANG_PERL, 5, 36, PERL_SHAPE(PERL_OF_THREAD, 208, 224, 104, 72, 44), PERL_NAMES(32)},
+	{LANG_PERL, 5, 38, PERL_SHAPE(PERL_OF_THREAD, 208, 224, 104, 72, 44), PERL_NAMES(32)},
+	{LANG_PERL, 5, 40, PERL_SHAPE(PERL_OF_THREAD, 208, 224, 104, 72, 44), PERL_NAMES(32)},
+	{LANG_PERL, 5, 42, PERL_SHAPE(PERL_OF_THREAD, 208, 224, 104, 72, 44), PERL_NAMES(32)},
 };
 /* clang-format on */
 

@@ -2,7 +2,11 @@
  * script's stack says by which frames that was entered. If there are as many of one as of the
  * other, the script's frames take the place of the function's. If not, it is not known where they
  * belong: one of the stacks is cut, or the language does not say it. Then one comes after
- * the other, with a note between them. */
+ * the other, with a note between them.
+ *
+ * In Perl more than one call may evaluate one sub: where an exception may be caught, and for the
+ * block of a sort, a call is made that goes on with the sub. The sub is shown at the innermost,
+ * which runs it now; the others stay as they are. */
 #include "report/mixed_stack.h"
 
 #include <stdlib.h>
@@ -11,6 +15,9 @@
 #include "base/json.h"
 #include "report/script_stack.h"
 
+#define UNNAMED_MOST 2 /* functions from which Perl's evaluator calls itself to catch exceptions \
+			*/
+
 static const char apart[] = "where the functions of the script belong among these is not known";
 
 /* The frames of one stack. */
@@ -18,11 +25,13 @@ struct parts {
 	struct part {
 		size_t at, len; /* in the texts */
 		bool is_mark, is_note;
+		enum stack_role role;
+		unsigned parts;
 	} * all;
 	size_t count, cap;
 	struct buf texts;
-	size_t marks, frames;
-	bool is_whole; /* the last frame is marked, and there is no note */
+	size_t marks, frames; /* marks: calls of the function that evaluates code */
+	bool is_whole;	      /* the last frame is marked, and there is no note */
 };
 
 static void take_part(void *arg, const struct stack_part *part)
@@ -33,10 +42,10 @@ static void take_part(void *arg, const struct stack_part *part)
 		p->texts.failed = true;
 		return;
 	}
-	p->all[p->count++] =
-		(struct part){p->texts.len, part->text.len, part->is_mark, part->is_note};
+	p->all[p->count++] = (struct part){p->texts.len,  part->text.len, part->is_mark,
+					   part->is_note, part->role,	  part->parts};
 	buf_str(&p->texts, part->text);
-	p->marks += part->is_mark;
+	p->marks += part->is_mark + part->parts;
 	p->frames += !part->is_note;
 	p->is_whole = part->is_mark;
 }
@@ -56,23 +65,72 @@ static void move_part(struct mixed *m, const struct parts *from, size_t i)
 {
 	const struct part *p = &from->all[i];
 
-	take_part(&m->both,
-		  &(struct stack_part){str_of(from->texts.ptr + p->at, p->len), false, p->is_note});
+	take_part(&m->both, &(struct stack_part){.text = str_of(from->texts.ptr + p->at, p->len),
+						 .is_note = p->is_note});
 }
 
-static void join(struct mixed *m)
+/* Mark the calls that evaluate what no call before them does. True: it is known that none of them
+ * evaluates the program of Perl itself: it is read, or has ended, or this is another thread. */
+static bool mark_native(struct parts *p)
 {
+	unsigned left = 0; /* functions that may still lead to the last ROLE_RUNOPS */
+	bool is_perl = false, runs_main = false;
+
+	for (size_t i = 0; i < p->count; i++) {
+		struct part *part = &p->all[i];
+		const bool is_again = part->role == ROLE_RUNOPS && left;
+
+		switch (part->role) {
+		case ROLE_RUNOPS:
+		case ROLE_EVALUATOR: part->is_mark = !is_again; break;
+		case ROLE_MAIN: runs_main |= left > 0; break;
+		default: break;
+		}
+		is_perl |= part->role == ROLE_RUNOPS || part->role == ROLE_MAIN;
+		p->marks += part->is_mark;
+		if (part->role == ROLE_RUNOPS)
+			left = 1 + UNNAMED_MOST;
+		else if (left && (part->role == ROLE_UNNAMED || part->role == ROLE_CATCHER))
+			left--;
+		else
+			left = 0;
+	}
+	return is_perl && !runs_main && p->frames == p->count;
+}
+
+/* The frames of the script up to the next mark; the calls that follow evaluate parts of them. */
+static unsigned move_script(struct mixed *m, size_t *next)
+{
+	unsigned parts = 0;
+
+	do {
+		parts += m->script.all[*next].parts;
+		move_part(m, &m->script, *next);
+	} while (!m->script.all[(*next)++].is_mark);
+	return parts;
+}
+
+/* `main_apart`: the script's last frame is evaluated by no call; it comes before the function that
+ * runs programs, or last. */
+static void join(struct mixed *m, bool main_apart)
+{
+	const size_t marked = m->script.count - main_apart;
+	unsigned parts = 0;
 	size_t next = 0;
 
 	for (size_t i = 0; i < m->native.count; i++) {
-		if (!m->native.all[i].is_mark) {
+		const struct part *p = &m->native.all[i];
+
+		if (p->role == ROLE_MAIN && next == marked && next < m->script.count)
+			move_script(m, &next);
+		if (!p->is_mark || parts)
 			move_part(m, &m->native, i);
-			continue;
-		}
-		do
-			move_part(m, &m->script, next);
-		while (!m->script.all[next++].is_mark);
+		else
+			parts = move_script(m, &next) + 1;
+		parts -= p->is_mark;
 	}
+	if (next < m->script.count)
+		move_script(m, &next);
 }
 
 static void put_apart(struct mixed *m, enum stack_form form)
@@ -83,7 +141,8 @@ static void put_apart(struct mixed *m, enum stack_form form)
 	for (size_t i = 0; i < m->native.count; i++)
 		move_part(m, &m->native, i);
 	if (m->script.frames)
-		take_part(&m->both, &(struct stack_part){buf_as_str(&note), false, true});
+		take_part(&m->both,
+			  &(struct stack_part){.text = buf_as_str(&note), .is_note = true});
 	for (size_t i = 0; i < m->script.count; i++)
 		move_part(m, &m->script, i);
 	m->both.texts.failed |= note.failed;
@@ -95,14 +154,16 @@ static void mix(const struct renderer *r, const struct value *v, enum stack_form
 {
 	struct elements e;
 	struct value part;
+	bool main_apart;
 
 	elements_open(v, &e);
 	if (elements_next(&e, &part))
 		stack_each(r, &part, form, take_part, &m->native);
 	if (elements_next(&e, &part))
 		script_stack_each(r, &part, form, take_part, &m->script);
-	if (m->script.is_whole && m->script.marks == m->native.marks)
-		join(m);
+	main_apart = mark_native(&m->native);
+	if (m->script.is_whole && m->script.marks == m->native.marks + main_apart)
+		join(m, main_apart);
 	else
 		put_apart(m, form);
 	m->both.texts.failed |= m->native.texts.failed || m->script.texts.failed;

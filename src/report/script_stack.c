@@ -14,7 +14,8 @@ struct walk {
 	enum lang_note why;
 	struct buf problem;
 	bool shows_hidden;
-	bool is_entry; /* the interpreter was entered here */
+	bool is_entry;	/* the interpreter was entered here */
+	unsigned parts; /* and that often for parts of this function */
 };
 
 /* There may be a runtime whose version is not known. */
@@ -38,6 +39,7 @@ static bool walk_next(struct walk *w)
 		find_problem(w);
 		return true;
 	}
+	w->parts = 0;
 	while (8 * (w->at + 2) <= w->stack->bytes.len) {
 		frame = (struct lang_frame){value_word(w->stack, w->at),
 					    value_word(w->stack, w->at + 1)};
@@ -47,6 +49,7 @@ static bool walk_next(struct walk *w)
 			w->why = frame.position < LANG_NOTES ? (enum lang_note)frame.position
 							     : LANG_UNREADABLE;
 			w->note = lang_note_text(w->why);
+			w->parts += w->why == LANG_PART;
 			if (w->why == LANG_NO_RUNTIME)
 				find_problem(w);
 			if (w->note)
@@ -177,7 +180,10 @@ void script_stack_each(const struct renderer *r, const struct value *v, enum sta
 			buf_text(&text, w.note);
 		else
 			add_object(&w, &j);
-		part = (struct stack_part){buf_as_str(&text), w.is_entry && !w.note, w.note};
+		part = (struct stack_part){.text = buf_as_str(&text),
+					   .is_mark = w.is_entry && !w.note,
+					   .is_note = w.note,
+					   .parts = w.parts};
 		has_part = true;
 	}
 	if (has_part)

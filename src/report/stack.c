@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/json.h"
+#include "lang/lang.h"
 #include "symbols/symbols.h"
 #include "unwind/tables.h"
 
@@ -379,21 +380,47 @@ void stack_json(const struct renderer *r, const struct value *v, struct buf *out
 	walk_free(&w);
 }
 
-/* What evaluates code: of Python and PHP. Compilers divide functions: "name.cold". */
-static bool is_evaluator(const struct walk *w)
+/* clang-format off */
+static const struct {
+	const char *name;
+	enum stack_role role;
+} roles[] = {
+	{"_PyEval_EvalFrameDefault", ROLE_EVALUATOR},
+	{"execute_ex",		     ROLE_EVALUATOR},
+	{"vm_exec_core",	     ROLE_EVALUATOR},
+	{"Perl_runops_standard",     ROLE_RUNOPS},
+	{"Perl_runops_debug",	     ROLE_RUNOPS},
+	{"Perl_pp_entertry",	     ROLE_CATCHER},
+	{"Perl_pp_entertrycatch",    ROLE_CATCHER},
+	{"Perl_pp_entereval",	     ROLE_CATCHER},
+	{"Perl_pp_require",	     ROLE_CATCHER},
+	{"S_docatch",		     ROLE_CATCHER},
+	{"S_require_file",	     ROLE_CATCHER},
+	{"S_run_body",		     ROLE_UNNAMED},
+	{"perl_parse",		     ROLE_MAIN},
+	{"perl_run",		     ROLE_MAIN},
+	{"perl_destruct",	     ROLE_MAIN},
+};
+/* clang-format on */
+
+/* Compilers divide functions: "name.cold". `inode`: of the file of the last ROLE_RUNOPS. */
+static enum stack_role role_of(const struct walk *w, uint64_t inode)
 {
-	static const char *const names[] = {"_PyEval_EvalFrameDefault", "execute_ex"};
-	struct str function = buf_as_str(&w->frame.function);
+	const struct symbols_frame *f = &w->frame;
+	struct str function = buf_as_str(&f->function);
 	const char *dot = function.len ? memchr(function.ptr, '.', function.len) : NULL;
 
 	if (w->is_inlined)
-		return false;
+		return ROLE_NONE;
+	if (w->r->langs && f->inode && f->in_file &&
+	    lang_names_evaluates(w->r->langs, f->device, f->inode, f->in_file - 1))
+		return ROLE_EVALUATOR;
 	if (dot)
 		function.len = (size_t)(dot - function.ptr);
-	for (size_t i = 0; i < COUNT(names); i++)
-		if (str_eq_text(function, names[i]))
-			return true;
-	return false;
+	for (size_t i = 0; i < COUNT(roles); i++)
+		if (str_eq_text(function, roles[i].name))
+			return roles[i].role;
+	return !function.len && f->inode && f->inode == inode ? ROLE_UNNAMED : ROLE_NONE;
 }
 
 static void add_form(struct walk *w, enum stack_form form, struct buf *out)
@@ -416,21 +443,25 @@ void stack_each(const struct renderer *r, const struct value *v, enum stack_form
 	struct renderer raw = *r;
 	struct walk w = {.r = &raw, .stack = v, .frame.is_code = true};
 	struct buf text = BUF_INIT;
+	uint64_t inode = 0;
 	const char *why;
 
 	if (form == STACK_OBJECT)
 		raw.escape = ESCAPE_NOTHING;
 	while (walk_next(&w)) {
+		enum stack_role role = role_of(&w, inode);
+
+		inode = role == ROLE_RUNOPS ? w.frame.inode : inode;
 		buf_clear(&text);
 		add_form(&w, form, &text);
-		fn(arg, &(struct stack_part){buf_as_str(&text), is_evaluator(&w), false});
+		fn(arg, &(struct stack_part){.text = buf_as_str(&text), .role = role});
 	}
 	if ((why = end_text(&w))) {
 		buf_clear(&text);
 		buf_text(&text, form == STACK_OBJECT ? "" : "(cut: ");
 		add_cut(&w, why, &text);
 		buf_text(&text, form == STACK_OBJECT ? "" : ")");
-		fn(arg, &(struct stack_part){buf_as_str(&text), false, true});
+		fn(arg, &(struct stack_part){.text = buf_as_str(&text), .is_note = true});
 	}
 	buf_free(&text);
 	walk_free(&w);

@@ -21,11 +21,23 @@ void stack_json(const struct renderer *r, const struct value *v, struct buf *out
 /* How one frame is shown on its own. */
 enum stack_form { STACK_LINE, STACK_FOLDED, STACK_OBJECT };
 
-/* A frame, or a note in place of one. `is_mark`: of native code, the function that evaluates a
- * script's; of a script, the frame by which that function was entered. */
+/* What a function of native code is to a script. */
+enum stack_role {
+	ROLE_NONE,
+	ROLE_EVALUATOR, /* it evaluates the script's code */
+	ROLE_RUNOPS,	/* Perl's; again for what comes after an exception may have been caught: */
+	ROLE_CATCHER,	/* ... through these */
+	ROLE_UNNAMED,	/* or some of the same file of which the name is not known */
+	ROLE_MAIN,	/* it reads, runs or ends Perl's program */
+};
+
+/* A frame, or a note in place of one. Of a script, `is_mark`: the evaluator was entered by it, and
+ * `parts` times more for parts of it. */
 struct stack_part {
 	struct str text;
 	bool is_mark, is_note;
+	enum stack_role role;
+	unsigned parts;
 };
 
 typedef void stack_part_fn(void *arg, const struct stack_part *part);

@@ -268,6 +268,13 @@ static void add_sources(struct symbols *s, struct module *module, uint64_t offse
 	module_report_cut(&s->modules, module);
 }
 
+static void set_module(struct symbols_frame *out, const struct module *module)
+{
+	out->module = module ? module->path : STR("");
+	out->device = module ? module->device : 0;
+	out->inode = module ? module->inode : 0;
+}
+
 void symbols_frame_user(struct symbols *s, pid_t pid, uint64_t address, bool is_return,
 			struct symbols_frame *out)
 {
@@ -278,7 +285,7 @@ void symbols_frame_user(struct symbols *s, pid_t pid, uint64_t address, bool is_
 
 	buf_clear(&out->function);
 	out->source_count = 0;
-	out->module = m && m->module ? m->module->path : STR("");
+	set_module(out, m ? m->module : NULL);
 	offset = m ? at - m->start + m->offset : at;
 	out->is_code = m || !p || !p->count;
 	/* Code that was made and mapped unseen, or is not mapped any more, may have a name, too. */
@@ -335,7 +342,7 @@ void symbols_frame_file(struct symbols *s, uint32_t number, uint64_t offset, boo
 	struct str name;
 
 	buf_clear(&out->function);
-	out->module = module ? module->path : STR("");
+	set_module(out, module);
 	out->source_count = 0;
 	out->is_code = true;
 	out->in_file = offset;
@@ -366,7 +373,7 @@ void symbols_frame_kernel(struct symbols *s, uint64_t address, struct symbols_fr
 	struct str name;
 
 	buf_clear(&out->function);
-	out->module = STR("");
+	set_module(out, NULL);
 	out->offset = out->in_file = address;
 	out->build_id = STR("");
 	out->is_code = true;

@@ -58,12 +58,13 @@ uint32_t symbols_file(struct symbols *s, const struct mapped_file *file);
 uint32_t symbols_file_by_inode(struct symbols *s, pid_t pid, uint64_t bits, uint64_t mask);
 /* A frame of a stack, in parts. */
 struct symbols_frame {
-	struct buf function; /* empty: no symbol has it */
-	struct str module;   /* path of the file; empty: none. Valid until the next call */
-	uint64_t offset;     /* in the function, or without one in the file */
-	uint64_t in_file;    /* offset in the file; without one the address */
-	struct str build_id; /* of the file: bytes. Valid as long as the symbols */
-	bool is_code;	     /* false: nothing executable is mapped there, and the maps are known */
+	struct buf function;	/* empty: no symbol has it */
+	struct str module;	/* path of the file; empty: none. Valid until the next call */
+	uint64_t device, inode; /* of the file, as /proc/PID/maps has them; inode 0: none */
+	uint64_t offset;	/* in the function, or without one in the file */
+	uint64_t in_file;	/* offset in the file; without one the address */
+	struct str build_id;	/* of the file: bytes. Valid as long as the symbols */
+	bool is_code; /* false: nothing executable is mapped there, and the maps are known */
 	/* Inlined functions, the innermost first, and last the function itself; source_count 0:
 	 * nothing is known. Valid until the next call. */
 	const struct symbols_source *sources;

@@ -64,7 +64,7 @@ END
 # The probe that a script hits in its innermost function.
 hit() {
 	case $1 in
-	php*) echo "${probe:-uprobe:$libc:gethostname}" ;;
+	*php*) echo "${probe:-uprobe:$libc:gethostname}" ;;
 	*) echo "${probe:-uprobe:$libc:getppid}" ;;
 	esac
 }
@@ -151,18 +151,19 @@ perl_stacks() {
 END
 }
 
-# exact BUILTIN SKIP COMMAND: random chains of calls, some hundreds of them (STRESS=1: ten thousands); each stack is what
-# the language itself says. SKIP innermost frames are of what asks.
+# exact STACK SKIP COMMAND [DOTS]: random chains of calls, some hundreds of them (STRESS=1: ten thousands); each stack is what
+# the language itself says. SKIP innermost frames are of what asks. Of a mixed one only the script's frames are looked at.
 exact() {
 	local rounds=${STRESS:+3000}
 	rounds=${rounds:-150}
-	timeout 120 "${as[@]}" -q -e "$(hit "$1") { print($1(200)); }" \
+	timeout 120 "${as[@]}" -q -e "$(hit "$3") { print($1); }" \
 		-c "$(within "$3 ${work#"$root"}/want $rounds")" >printed 2>messages || { cat messages; false; }
 	! grep -q 'need.*Linux 6.9' messages || skip "$(cat messages)"
 	awk -v skip="$2" '
 		function flush() { if (n > skip) print text; text = ""; n = 0 }
 		/^ *$/ { flush(); next }
 		/ \(<internal:/ { next } # of Ruby itself, in Ruby
+		/^ *([^ ]+\+(0x)?[0-9a-f]+|0x[0-9a-f]+)$/ { next } # of C
 		{
 			sub(/^ +/, "")
 			name = $0; line = ""
@@ -177,26 +178,28 @@ exact() {
 }
 
 python_exact() {
-	exact pystack 1 "$1 $scripts/exact.py" 1
+	exact "${2-pystack(200)}" 1 "$1 $scripts/exact.py" 1
 }
 
 php_exact() {
-	exact phpstack 2 "$1 $scripts/exact.php"
+	exact "${2-phpstack(200)}" 2 "$1 $scripts/exact.php"
 }
 
 ruby_exact() {
-	exact rbstack 1 "$1 $scripts/exact.rb"
+	exact "${2-rbstack(200)}" 1 "$1 $scripts/exact.rb"
 }
 
 perl_exact() {
-	exact plstack 1 "$1 $scripts/exact.pl"
+	exact "${2-plstack(200)}" 1 "$1 $scripts/exact.pl"
 }
+
+# Functions of C that call scripts again.
+calls='zend_call_function|zend_generator_resume|rb_ary_each|Perl_call_list|Perl_sortsv_flags|Perl_regexec_flags|perl_parse'
 
 # mixed COMMAND: the stack of the program and its script; of functions of C only those that call the script again.
 mixed() {
 	timeout 60 "${as[@]}" -q -e "$(hit "$1") { print(ustack(mixed)); }" -c "$(within "$2")" 2>messages |
-		sed -nE "s,^ *,,; s,$scripts/,,; /\\[/p; s/^(zend_call_function|zend_generator_resume).*/\\1/p; /\\(mixed\\.[a-z]*:/p" >got ||
-		{ cat messages; false; }
+		sed -nE "s,^ *,,; s,$scripts/,,; /\\[/p; s/^($calls)\\+.*/\\1/p; /\\(mixed\\.[a-z]*:/p" >got || { cat messages; false; }
 }
 
 python_mixed() {
@@ -224,5 +227,54 @@ work (mixed.php:4)
 gen (mixed.php:6)
 zend_generator_resume
 {main} (mixed.php:7)
+END
+}
+
+ruby_mixed() {
+	mixed ruby "$1 $scripts/mixed.rb"
+	diff - got <<'END'
+leaf (mixed.rb:2)
+block in work (mixed.rb:3)
+rb_ary_each
+work (mixed.rb:3)
+work (mixed.rb:3)
+block in <class:A> (mixed.rb:6)
+block in <main> (mixed.rb:8)
+leaf (mixed.rb:2)
+block (2 levels) in method_missing (mixed.rb:5)
+leaf (mixed.rb:2)
+block in method_missing (mixed.rb:5)
+rb_ary_each
+method_missing (mixed.rb:5)
+<main> (mixed.rb:9)
+leaf (mixed.rb:2)
+block in <main> (mixed.rb:10)
+<main> (mixed.rb:10)
+END
+}
+
+perl_mixed() {
+	mixed perl "$1 $scripts/mixed.pl"
+	diff - got <<'END'
+main::BEGIN (mixed.pl:3)
+Perl_call_list
+main (mixed.pl:3)
+perl_parse
+main::leaf (mixed.pl:4)
+T::FETCH (mixed.pl:7)
+Perl_sortsv_flags
+main (mixed.pl:9)
+main::leaf (mixed.pl:4)
+main::order (mixed.pl:5)
+Perl_sortsv_flags
+main (mixed.pl:10)
+main::leaf (mixed.pl:4)
+main::__ANON__ (mixed.pl:6)
+main::work (mixed.pl:6)
+main::work (mixed.pl:6)
+main (mixed.pl:11)
+main::leaf (mixed.pl:4)
+Perl_regexec_flags
+main (mixed.pl:12)
 END
 }

@@ -77,13 +77,20 @@ interpreters() {
 @test "other versions, below the root directories of LANG_ROOTS, have stacks that are right" {
 	[ "${LANG_ROOTS-}" ] || skip "needs LANG_ROOTS, directories that scripts/lang-roots makes"
 	local below language program tried=0
+	mkfifo wait
 	for below in $LANG_ROOTS; do
 		use "$below"
 		while read -r language program; do
 			echo "$below $program"
+			# A program that runs already is known when another process begins to run it.
+			chroot "$below" "$program" <wait 3>&- &
+			exec 8>wait
 			"${language}_stacks" "$program"
 			"${language}_exact" "$program"
-			[[ $language != p[yh]* ]] || "${language}_mixed" "$program"
+			"${language}_mixed" "$program"
+			"${language}_exact" "$program" 'ustack(mixed)'
+			exec 8>&-
+			wait
 			tried=$((tried + 1))
 		done < <(interpreters)
 	done
@@ -213,6 +220,27 @@ agree() {
 	php_mixed php
 }
 
+@test "mixed: methods and blocks of Ruby, a fiber, a thread and a child" {
+	need_program ruby
+	ruby_mixed ruby
+}
+
+@test "mixed: subs of Perl: in a sort, a pattern, an eval and a tied variable, and while the program is compiled" {
+	need_perl
+	perl_mixed perl
+}
+
+@test "mixed: random chains of calls have every frame of the script" {
+	need_program php
+	need_program ruby
+	need_program /usr/bin/python3
+	need_perl
+	php_exact php 'ustack(mixed)'
+	ruby_exact ruby 'ustack(mixed)'
+	python_exact /usr/bin/python3 'ustack(mixed)'
+	perl_exact perl 'ustack(mixed)'
+}
+
 @test "mixed: as a key, folded, as JSON and in a table; what does not match is said" {
 	need_program /usr/bin/python3
 	need_perl
@@ -228,7 +256,9 @@ END
 	grep -qE 'leaf \(.*mixed.py:2\).*<module> \(.*mixed.py:4\)' got || { cat got; false; }
 	timeout 60 "$NOPAL" count -k 'ustack(mixed)' "uprobe:$libc:getppid" -c "/usr/bin/python3 mixed.py" >got
 	grep -qE '^ *3 +100.0 %$' got && grep -q '^ *leaf (.*mixed.py:2)$' got || { cat got; false; }
-	timeout 60 "$NOPAL" -q -e "uprobe:$libc:getppid { print(ustack(mixed)); }" -c "perl -e 'sub f { getppid() } f()'" >got
+	# A sort that has not called its block yet.
+	timeout 60 "$NOPAL" -q -e "uprobe:$(command -v perl):Perl_sortsv_flags { print(ustack(mixed)); }" \
+		-c "perl -e 'sub f { my @x = sort { \$a <=> \$b + 0 } 2, 1 } f()'" >got
 	grep -A2 -F '[where the functions of the script belong among these is not known]' got | sed 's/^ *//' | tail -2 >own
 	printf '%s\n' 'main::f (-e:1)' 'main (-e:1)' | diff - own
 	# Of a program without a script it is the stack of the program.

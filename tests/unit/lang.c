@@ -169,6 +169,127 @@ static void frames_by_which_the_interpreter_was_entered_are_marked(void **state)
 	assert_int_equal(frames[0].object, 0x111);
 }
 
+/* Ruby says it of a frame in its environment; not of frames of C. */
+static void ruby_says_in_its_environment_by_what_it_was_entered(void **state)
+{
+	struct lang_runtime r = runtime(LANG_RUBY, 2, 7);
+	struct lang_memory m = memory();
+	struct lang_frame frames[8];
+	struct lang_walking w = {.shape = lang_shape_of(&r),
+				 .root = BASE,
+				 .thread_pointer = 5,
+				 .memory = &m,
+				 .marks = true,
+				 .frames = frames,
+				 .most = 8};
+	static const uint32_t flags[] = {0x11110001, 0x22220021, 0x11110061, 0x799900a1};
+	const uint64_t ring = FIRST + 312, thread = BASE + 0x2000, context = BASE + 0x3000;
+	const uint64_t stack = BASE + 0x4000;
+
+	(void)state;
+	put(&fake, BASE, FIRST, 8);
+	put(&fake, ring, thread, 8);
+	put(&fake, thread, ring, 8);
+	put(&fake, thread + 72, 5, 8);
+	put(&fake, thread + 32, context, 8);
+	put(&fake, context, stack, 8);
+	put(&fake, context + 8, 4 * 56 / 8, 8);
+	put(&fake, context + 16, stack, 8);
+	for (unsigned i = 0; i < 4; i++) {
+		put(&fake, stack + i * 56 + 16, 0x111 + i, 8);
+		put(&fake, stack + i * 56 + 32, BASE + 0x5000 + i * 8, 8);
+		put(&fake, BASE + 0x5000 + i * 8, flags[i], 4);
+	}
+	assert_int_equal(lang_walk_thread(&w), LANG_ROOT);
+	assert_int_equal(w.count, 4);
+	assert_int_equal(frames[0].object, 0x111);
+	assert_int_equal(frames[1].object, 0x112 | LANG_ENTRY);
+	assert_int_equal(frames[2].object, 0x113 | LANG_ENTRY);
+	assert_int_equal(frames[3].object, 0x114);
+}
+
+#define PERL_STATEMENT 0x777
+
+/* A stack of Perl's blocks, each { type, address of a sub, where it returns to }. */
+static void put_blocks(uint64_t stack, uint32_t use, uint64_t below, const uint64_t (*blocks)[3],
+		       uint32_t count)
+{
+	put(&fake, stack + 8, stack + 0x100, 8);
+	put(&fake, stack + 16, below, 8);
+	put(&fake, stack + 32, count - 1, 4);
+	put(&fake, stack + 40, use, 4);
+	for (uint32_t i = 0; i < count; i++) {
+		const uint64_t at = stack + 0x100 + i * 96;
+
+		put(&fake, at, blocks[i][0], 1);
+		put(&fake, at + 16, PERL_STATEMENT, 8);
+		put(&fake, at + 48, blocks[i][2], 8);
+		put(&fake, at + 64, blocks[i][1], 8);
+	}
+}
+
+/* Perl's stack as text: a letter for each sub, '!' after those by which the interpreter was
+ * entered, '+' for a part of the next, 'M' for the program. `use`: of the innermost stack. */
+static const char *perl_marks(uint32_t use, const uint64_t (*blocks)[3], uint32_t count)
+{
+	struct lang_runtime r = runtime(LANG_PERL, 5, 30);
+	const uint64_t thread = BASE + 0x2000, interpreter = BASE + 0x3000;
+	static const uint64_t outer[][3] = {{LANG_BLOCK_SUB, 'z', 1}};
+	static char text[64];
+	struct lang_memory m = memory();
+	struct lang_frame frames[16];
+	struct lang_walking w = {.shape = lang_shape_of(&r),
+				 .root = BASE,
+				 .thread_pointer = thread,
+				 .memory = &m,
+				 .marks = true,
+				 .frames = frames,
+				 .most = 16};
+	size_t len = 0;
+
+	put(&fake, BASE, 3, 4);
+	put(&fake, thread + 0x310 + 3 * 16 + 8, interpreter, 8);
+	put(&fake, interpreter + 224, PERL_STATEMENT, 8);
+	put(&fake, interpreter + 240, BASE + 0x4000, 8);
+	put_blocks(BASE + 0x4000, use, BASE + 0x5000, blocks, count);
+	put_blocks(BASE + 0x5000, 1, 0, outer, 1);
+	assert_int_equal(lang_walk_thread(&w), LANG_ROOT);
+	for (size_t i = 0; i < w.count; i++) {
+		uint64_t object = LANG_ADDRESS(frames[i].object);
+
+		text[len++] = !object ? '+' : object == LANG_MAIN ? 'M' : (char)object;
+		if (frames[i].object & LANG_ENTRY)
+			text[len++] = '!';
+	}
+	text[len] = '\0';
+	return text;
+}
+
+static void perl_was_entered_by_what_returns_to_no_statement(void **state)
+{
+	enum { SUB = LANG_BLOCK_SUB, EVAL = LANG_BLOCK_EVAL, LOOP = 5 };
+	static const uint64_t calls[][3] = {{SUB, 'a', 0}, {LOOP, 0, 0}, {SUB, 'b', 1}};
+	static const uint64_t caught[][3] = {{EVAL | LANG_BLOCK_TRY, 0, 0}, {SUB, 'a', 0}};
+	static const uint64_t text[][3] = {{EVAL, 0, 0}, {SUB, 'a', 1}};
+	static const uint64_t sort[][3] = {{LANG_BLOCK_NULL, 0, 0}, {SUB, 'a', 1}};
+	static const uint64_t last[][3] = {{LANG_BLOCK_NULL, 0, 0}, {SUB, 'a', 0}};
+	static const uint64_t code[][3] = {{SUB | LANG_BLOCK_CODE, 'r', 0}, {SUB, 'a', 0}};
+	static const uint64_t fake_sub[][3] = {{SUB | LANG_BLOCK_CODE | LANG_BLOCK_FAKE, 'r', 0},
+					       {SUB, 'a', 1}};
+	static const uint64_t defer[][3] = {{SUB, 'a', 1}, {LANG_BLOCK_DEFER, 0, 0}, {SUB, 'b', 1}};
+
+	(void)state;
+	assert_string_equal(perl_marks(2, calls, 3), "ba!zM!");
+	assert_string_equal(perl_marks(2, caught, 2), "a!zM!");
+	assert_string_equal(perl_marks(2, text, 2), "a+zM!");
+	assert_string_equal(perl_marks(LANG_BLOCK_SORT, sort, 2), "a+zM!");
+	assert_string_equal(perl_marks(2, sort, 2), "azM!");
+	assert_string_equal(perl_marks(LANG_BLOCK_SORT, last, 2), "a!zM!");
+	assert_string_equal(perl_marks(10, code, 2), "a!rzM!");
+	assert_string_equal(perl_marks(10, fake_sub, 2), "a+zM!");
+	assert_string_equal(perl_marks(2, defer, 3), "b+azM!");
+}
+
 static void a_loop_of_frames_ends(void **state)
 {
 	struct lang_runtime r = runtime(LANG_PHP, 8, 2);
@@ -385,6 +506,8 @@ int main(void)
 #ifdef __x86_64__
 		cmocka_unit_test(frames_are_read_to_the_root),
 		cmocka_unit_test(frames_by_which_the_interpreter_was_entered_are_marked),
+		cmocka_unit_test(ruby_says_in_its_environment_by_what_it_was_entered),
+		cmocka_unit_test(perl_was_entered_by_what_returns_to_no_statement),
 		cmocka_unit_test(a_loop_of_frames_ends),
 		cmocka_unit_test(a_loop_of_threads_ends),
 		cmocka_unit_test(a_ring_of_threads_ends),

@@ -19,7 +19,10 @@ enum cell {
 	CELL_NUMBER, /* of blocks: of the next, from the last to 0; negative: none is left */
 	CELL_BLOCK,
 	CELL_STATEMENT,
-	CELL_KEY, /* three words, the key of `seen`: */
+	CELL_TYPE,  /* of the block */
+	CELL_SORT,  /* not 0: it is of a sort's stack */
+	CELL_ENDED, /* the last block of its stack that ended a call; 0: none did */
+	CELL_KEY,   /* three words, the key of `seen`: */
 	CELL_OBJECT = CELL_KEY,
 	CELL_PID,
 	CELL_POSITION_KEY,

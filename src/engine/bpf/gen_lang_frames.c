@@ -113,21 +113,72 @@ static void mark_last(const struct lang_code *w)
 	code_bind(c, done);
 }
 
+/* To `no` if what the block does last has ended a call. CELL_NUMBER is already that of the next. */
+static void check_last(const struct lang_code *w, int no)
+{
+	lang_get(w, R1, CELL_NUMBER);
+	code_alu_imm(w->c, BPF_ADD, R1, 2);
+	lang_get(w, R2, CELL_ENDED);
+	code_jump_if(w->c, BPF_JEQ, R1, R2, no);
+}
+
+/* To `no` unless the block of a sub or an eval ends a call of the interpreter. What a sort's block,
+ * a deferred one or code in a pattern does last also returns to no statement: it is one call then.
+ */
+static void check_returns(const struct lang_code *w, int no)
+{
+	struct code *c = w->c;
+	int whole = code_label(c);
+
+	lang_get(w, TMP2, CELL_BLOCK);
+	lang_field(w, R1, TARGET(shape.entry_at));
+	code_alu(c, BPF_ADD, TMP2, R1);
+	lang_read(w, 8, no);
+	code_jump_imm(c, BPF_JNE, R1, 0, no);
+	lang_get(w, R1, CELL_TYPE);
+	code_alu_imm(c, BPF_AND, R1, LANG_BLOCK_CODE);
+	code_jump_imm(c, BPF_JEQ, R1, 0, whole);
+	check_last(w, no);
+	code_bind(c, whole);
+	lang_get(w, R1, CELL_NUMBER);
+	code_alu_imm(c, BPF_ADD, R1, 1);
+	lang_set(w, CELL_ENDED, R1);
+}
+
 /* Of the frame that was added last: does it say so itself? */
 static void mark_entry(const struct lang_code *w)
 {
 	struct code *c = w->c;
-	int done = code_label(c), mark = code_label(c);
+	int done = code_label(c), mark = code_label(c), flags = code_label(c);
+	int returns = code_label(c);
 
 	if (!w->marks)
 		return;
 	lang_field(w, R1, TARGET(shape.entry));
 	code_jump_imm(c, BPF_JEQ, R1, LANG_ENTRY_EACH, mark);
+	code_jump_imm(c, BPF_JEQ, R1, LANG_ENTRY_FLAGS, flags);
+	code_jump_imm(c, BPF_JEQ, R1, LANG_ENTRY_RETURNS, returns);
 	code_jump_imm(c, BPF_JNE, R1, LANG_ENTRY_BITS, done);
 	get_of_frame(w, R1, 4, TARGET(shape.entry_at));
 	lang_field(w, R2, TARGET(shape.entry_bits));
 	code_alu(c, BPF_AND, R1, R2);
 	code_jump_imm(c, BPF_JEQ, R1, 0, done);
+	code_jump(c, mark);
+
+	code_bind(c, flags);
+	get_of_frame(w, TMP2, 8, TARGET(shape.entry_at));
+	lang_read(w, 4, done);
+	lang_field(w, R2, TARGET(shape.entry_bits));
+	code_alu(c, BPF_AND, R1, R2);
+	lang_field(w, R2, TARGET(shape.entry_value));
+	code_jump_if(c, BPF_JNE, R1, R2, done);
+	code_jump(c, mark);
+
+	code_bind(c, returns);
+	lang_get(w, R1, CELL_BLOCK);
+	code_jump_imm(c, BPF_JEQ, R1, 0, mark); /* it is in no sub */
+	check_returns(w, done);
+
 	code_bind(c, mark);
 	mark_last(w);
 	code_bind(c, done);
@@ -182,7 +233,26 @@ static void take_frames(const struct lang_code *w)
 	code_jump(c, w->frame);
 }
 
-/* CELL_END, CELL_NUMBER and CELL_NEXT for the stack of blocks in CELL_NEXT; R1 is it. */
+/* CELL_SORT and CELL_ENDED for the stack of blocks in CELL_NEXT. */
+static void find_use(const struct lang_code *w)
+{
+	struct code *c = w->c;
+	int done = code_label(c);
+
+	if (!w->marks)
+		return;
+	lang_zero(w, CELL_SORT);
+	lang_zero(w, CELL_ENDED);
+	lang_get(w, TMP2, CELL_NEXT);
+	lang_field(w, R1, TARGET(shape.stack_use));
+	code_alu(c, BPF_ADD, TMP2, R1);
+	lang_read(w, 4, done);
+	code_jump_imm(c, BPF_JNE, R1, LANG_BLOCK_SORT, done);
+	lang_set(w, CELL_SORT, R1);
+	code_bind(c, done);
+}
+
+/* CELL_END, CELL_NUMBER, CELL_NEXT and CELL_SORT for the stack of blocks in CELL_NEXT. */
 static void open_stack(const struct lang_code *w)
 {
 	struct code *c = w->c;
@@ -196,15 +266,68 @@ static void open_stack(const struct lang_code *w)
 	gen_extend(w->g, R1, 4, true);
 	code_jump_imm(c, BPF_JSGT, R1, LANG_BLOCK_MOST, w->unreadable);
 	lang_set(w, CELL_NUMBER, R1);
+	find_use(w);
 	lang_follow(w, CELL_NEXT, TARGET(shape.next));
 	lang_set(w, CELL_NEXT, R1);
+}
+
+/* The interpreter was entered for a part of the next frame; then to `again`. */
+static void add_part(const struct lang_code *w, int again)
+{
+	struct code *c = w->c;
+
+	lang_get(w, R1, CELL_COUNT);
+	code_jump_imm(c, BPF_JGE, R1, (int32_t)w->most, w->limit);
+	code_mov(c, R2, R1);
+	code_alu_imm(c, BPF_LSH, R2, 4);
+	code_alu(c, BPF_ADD, R2, SCRATCH);
+	code_store_imm(c, 8, R2, w->frames, 0);
+	code_store_imm(c, 8, R2, w->frames + 8, LANG_PART);
+	code_alu_imm(c, BPF_ADD, R1, 1);
+	lang_set(w, CELL_COUNT, R1);
+	code_jump(c, again);
+}
+
+/* A block that is no sub of its own, of the type in R1: perhaps the interpreter was entered for it.
+ */
+static void take_part(const struct lang_code *w, int fake, int again)
+{
+	struct code *c = w->c;
+	int part = code_label(c), returns = code_label(c), eval = code_label(c);
+	int last = code_label(c);
+
+	code_bind(c, fake);
+	if (!w->marks) {
+		code_jump(c, again);
+		return;
+	}
+	code_jump_imm(c, BPF_JEQ, R1, LANG_BLOCK_DEFER, last);
+	code_jump_imm(c, BPF_JEQ, R1, LANG_BLOCK_SUB, returns);
+	code_jump_imm(c, BPF_JEQ, R1, LANG_BLOCK_EVAL, eval);
+	code_jump_imm(c, BPF_JNE, R1, LANG_BLOCK_NULL, again);
+	lang_get(w, R1, CELL_NUMBER);
+	code_jump_imm(c, BPF_JSGE, R1, 0, again);
+	lang_get(w, R1, CELL_SORT);
+	code_jump_imm(c, BPF_JEQ, R1, 0, again);
+	code_bind(c, last);
+	check_last(w, again);
+	code_jump(c, part);
+	code_bind(c, eval);
+	lang_get(w, R1, CELL_TYPE);
+	code_alu_imm(c, BPF_AND, R1, LANG_BLOCK_TRY);
+	code_jump_imm(c, BPF_JNE, R1, 0, again);
+	code_bind(c, returns);
+	check_returns(w, again);
+	code_bind(c, part);
+	add_part(w, again);
 }
 
 /* The block with the number in R1: if it is of a sub, CELL_OBJECT; else to `again`. */
 static void open_block(const struct lang_code *w, int again)
 {
 	struct code *c = w->c;
-	int is_sub = code_label(c), named = code_label(c);
+	int is_sub = code_label(c), is_format = code_label(c), named = code_label(c);
+	int other = code_label(c);
 
 	code_mov(c, R2, R1);
 	code_alu_imm(c, BPF_SUB, R2, 1);
@@ -218,10 +341,16 @@ static void open_block(const struct lang_code *w, int again)
 	lang_field(w, R1, TARGET(shape.type));
 	code_alu(c, BPF_ADD, TMP2, R1);
 	lang_read(w, 1, w->unreadable);
-	code_alu_imm(c, BPF_AND, R1, 15);
+	lang_set(w, CELL_TYPE, R1);
+	code_alu_imm(c, BPF_AND, R1, LANG_BLOCK_TYPE);
 	code_jump_imm(c, BPF_JEQ, R1, LANG_BLOCK_SUB, is_sub);
-	code_jump_imm(c, BPF_JNE, R1, LANG_BLOCK_FORMAT, again);
+	code_jump_imm(c, BPF_JEQ, R1, LANG_BLOCK_FORMAT, is_format);
+	take_part(w, other, again);
 	code_bind(c, is_sub);
+	lang_get(w, R2, CELL_TYPE);
+	code_alu_imm(c, BPF_AND, R2, LANG_BLOCK_FAKE);
+	code_jump_imm(c, BPF_JNE, R2, 0, other);
+	code_bind(c, is_format);
 	lang_follow(w, CELL_BLOCK, TARGET(shape.object));
 	code_jump_imm(c, BPF_JNE, R1, 0, named);
 	code_const(c, R1, LANG_MAIN);
