@@ -1,6 +1,6 @@
 /* The function of Ruby that runs instructions, vm_exec_core, which has no symbol in what
- * distributions ship. Code that is to be run has the addresses of the parts of that function, so it
- * has a table of them, one for each instruction, which the dynamic linker fills:
+ * distributions ship. Compiled code has the addresses of the parts of that function, so there is
+ * a table of them, one for each instruction, which the dynamic linker fills:
  *
  *	.rela.dyn	{ slot, addend } { slot + 8, addend } ...	 as many as there are
  *instructions, each addend in one function .eh_frame_hdr	where each function begins, sorted

@@ -85,6 +85,7 @@ interpreters() {
 			# A program that runs already is known when another process begins to run it.
 			chroot "$below" "$program" <wait 3>&- &
 			exec 8>wait
+			until [ "$(readlink -f /proc/$!/exe)" = "$(readlink -f "$below$program")" ]; do sleep 0.05; done
 			"${language}_stacks" "$program"
 			"${language}_exact" "$program"
 			"${language}_mixed" "$program"

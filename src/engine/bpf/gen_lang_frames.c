@@ -288,7 +288,8 @@ static void add_part(const struct lang_code *w, int again)
 	code_jump(c, again);
 }
 
-/* A block that is no sub of its own, of the type in R1: perhaps the interpreter was entered for it.
+/* A block, of the type in R1, that is not shown as a sub: perhaps the interpreter was entered for
+ * it.
  */
 static void take_part(const struct lang_code *w, int fake, int again)
 {
