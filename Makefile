@@ -56,6 +56,15 @@ $(O)/obj/provider/shipped.c: $(sort $(wildcard data/providers/*.d)) scripts/embe
 $(O)/obj/provider/shipped.o: $(O)/obj/provider/shipped.c
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
+# Numbers of system calls, as this CPU has them.
+$(O)/obj/report/syscalls.inc:
+	@mkdir -p $(@D)
+	$(Q)echo '#include <sys/syscall.h>' | $(CC) -E -dM - | grep -v '__NR_\(syscalls\|arch_specific_syscall\) ' | \
+		sed -n 's/^#define __NR_\([a-z][a-z0-9_]*\) .*/[__NR_\1] = "\1",/p' | sort >$@
+
+$(O)/obj/report/syscalls.o: ALL_CFLAGS += -I$(O)/obj
+$(O)/obj/report/syscalls.o: $(O)/obj/report/syscalls.inc
+
 # What runs inside traced processes, in user mode: once more, as bytes for any address.
 INSIDE := $(if $(filter x86_64% aarch64%,$(shell $(CC) -dumpmachine)),$(patsubst src/%.c,$(O)/blob/%.o,$(wildcard src/engine/native/inside_*.c) src/lang/frames.c))
 INSIDE_FLAGS := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2 -fPIC -fvisibility=hidden -ffreestanding -fno-stack-protector -fno-jump-tables \

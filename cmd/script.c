@@ -57,13 +57,13 @@ static const struct option script_options[] = {
 	{NULL, "--probe-filter",       "REGEX",            take_text,      AT(run.options.probe_filter), "attach only the probes whose names match REGEX, and BEGIN and END"},
 	{NULL, "--no-feature",         "NAME",             take_feature,   0,                          "do not use these features of the kernel, a list with commas; 'nopal doctor' shows their names"},
 	{NULL, "--unsafe",             NULL,               take_flag,      AT(run.options.unsafe),     "allow system(), and uprobes at addresses that were not checked"},
+	{"-k", NULL,                   NULL,               take_flag,      AT(run.options.report_missing_keys), "also report reads and deletions of keys that a map does not have, and what failed each second"},
 	{NULL, "--no-warnings",        NULL,               take_flag,      AT(run.no_warnings),        "do not show warnings"},
 	{NULL, "--dump",               "tree|program|bpf", take_dump,      AT(run),                    "show what the script is compiled to, and run nothing"}, /* ORDER: enum nopal_dump */
 	{NULL, "--info",               NULL,               take_flag,      AT(info),                   "show what this machine can trace, as nopal doctor"},
 	{"-V", "--version",            NULL,               take_flag,      AT(version),                "print the version"},
 	{"-h", "--help",               NULL,               take_help,      0,                          "print this help"},
 	{NULL, "--help-script",        NULL,               take_flag,      AT(builtins),               "print this help and the builtins of the language"},
-	{"-k", NULL,                   NULL,               take_nothing,   0,                          NULL}, /* bpftrace's; failed reads are always reported */
 	{NULL, "--usdt-file-activation", NULL,             take_nothing,   0,                          NULL}, /* bpftrace's; semaphores are always raised */
 	{"-b", "--btf",                NULL,               take_nothing,   0,                          NULL}, /* bpftrace's; types of the kernel are always known */
 	{0},

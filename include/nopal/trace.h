@@ -115,6 +115,9 @@ struct nopal_trace_options {
 	/* Attach only the probes whose names, as `probe` has them, match this extended regular
 	 * expression, and BEGIN and END; NULL: all. */
 	const char *probe_filter;
+	/* Also report each read and deletion of a key that a map does not have, and what failed
+	 * each second, not only at the end. Aligned, as `follow` is. */
+	bool report_missing_keys __attribute__((aligned(sizeof(size_t))));
 };
 
 /* Compile and load a script. Nothing is attached or printed yet. -EINVAL: the script has errors;

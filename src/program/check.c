@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "program/record.h"
+
 static int fail_text(struct diag *d, const char *where, const char *format, va_list args)
 {
 	struct buf text = BUF_INIT;
@@ -276,6 +278,7 @@ static int check_operand(const struct checker *c, uint32_t at, char letter)
 				 "bytes of the value");
 	case 'n': return check_imm(c, at, i->imm > 0 && i->imm <= PROGRAM_MAX_ROUNDS, "rounds");
 	case 'y': return check_imm(c, at, i->imm > 0 && i->imm <= MILLION, "millionths");
+	case 'F': return check_imm(c, at, i->imm >= 0 && i->imm < FAULT_KINDS, "a fault");
 	case 'o': return check_imm(c, at, i->imm >= 0 && i->imm < BUILTIN_COUNT_, "a builtin");
 	case 'c':
 		if (i->imm < 0 || i->imm > UINT16_MAX)

@@ -14,7 +14,7 @@
  *   j       imm, an instruction further down    l      target, an instruction
  *   z       imm, bytes of the value in s, from 1
  *   n       imm, rounds                         o      imm, enum builtin
- *   y       imm, millionths: 1..1000000
+ *   y       imm, millionths: 1..1000000         F      imm, enum of struct run_fault
  *   u       imm, a probe argument               r      imm, a register id of the arch
  *   c       imm, offset in a tracepoint's bytes v      imm, a literal
  *   e       imm, a format, with its fields: 2(r0, s1)

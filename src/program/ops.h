@@ -127,8 +127,8 @@ OP(AGGREGATE, "aggregate", "",   "kA",   0,                   AGGREGATES)
 
 /* send signal a to the process, or to the thread when imm is 1; what fails is FAULT_SIGNAL */
 OP(SIGNAL,    "signal",    "",   "ai",   0,                   0)
-/* count a FAULT_UNSEEN: what the clause needs of an earlier event is not there */
-OP(UNSEEN,    "unseen",    "",   "",     0,                   0)
+/* count a fault: imm is an enum of struct run_fault */
+OP(FAULT,     "fault",     "",   "F",    0,                   0)
 /* write the first imm bytes of the value in s to user memory at a; d = 1, or 0 and FAULT_WRITE */
 OP(WRITE,     "write",     "d",  "asz",  WRITABLE,            0)
 /* send a record of format imm, its fields from `fields` */

@@ -88,7 +88,9 @@ struct run_fault {
 		FAULT_DIVIDE,
 		FAULT_SIGNAL,
 		FAULT_WRITE,
-		FAULT_UNSEEN, /* a return whose call was not seen */
+		FAULT_UNSEEN,	/* a return whose call was not seen */
+		FAULT_LOOKUP,	/* -k: a key that is read, and not there */
+		FAULT_DELETION, /* -k: ... that is deleted */
 		FAULT_KINDS
 	} kind;
 	uint64_t count;

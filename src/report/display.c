@@ -5,9 +5,11 @@
  * text, which JSON puts in quotes and printf pads as a string. */
 #include <arpa/inet.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "report/cgroup.h"
+#include "report/inside.h"
 #include "report/moment.h"
 #include "report/render.h"
 #include "report/stack.h"
@@ -108,6 +110,26 @@ static void print_signal(const struct renderer *r, const struct value *v, struct
 		buf_text(out, "N/A");
 }
 
+static void print_syscall(const struct renderer *r, const struct value *v, struct buf *out)
+{
+	(void)r;
+	buf_text(out, syscall_name(v->bits));
+}
+
+/* comm(pid): what /proc says now; threads may call themselves anything */
+static void print_comm(const struct renderer *r, const struct value *v, struct buf *out)
+{
+	struct buf name = BUF_INIT;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%llu/comm", (unsigned long long)v->bits);
+	if (command_cat(path, 64, &name) || !name.len)
+		buf_text(out, "N/A");
+	else
+		render_bytes(r, str_of(name.ptr, name.len - 1), out);
+	buf_free(&name);
+}
+
 /* The name comes from this machine's users; one without a name is its number. */
 static void print_user(const struct renderer *r, const struct value *v, struct buf *out)
 {
@@ -152,9 +174,10 @@ struct display {
 };
 
 static const struct display displays[] = {
-	{"usym", print_usym}, {"ksym", print_ksym},   {"time", print_time},
-	{"mac", print_mac},   {"errno", print_errno}, {"signal", print_signal},
-	{"user", print_user}, {"inet", print_inet},   {"cgroup", print_cgroup},
+	{"usym", print_usym},	    {"ksym", print_ksym},     {"time", print_time},
+	{"mac", print_mac},	    {"errno", print_errno},   {"signal", print_signal},
+	{"syscall", print_syscall}, {"comm", print_comm},     {"user", print_user},
+	{"inet", print_inet},	    {"cgroup", print_cgroup},
 };
 
 void render_display(const struct renderer *r, const struct value *v, struct buf *out)

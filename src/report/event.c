@@ -437,6 +437,8 @@ static int report_system(struct event *e)
 		else if (r->unsafe)
 			end = command_run(argv, r->stop_fd, &taken);
 		add_taken(e, "syscall", "cannot run", end, &taken);
+		if (r->style == REPORT_TEXT && !end)
+			buf_char(e->out, '\n');
 	}
 	free(argv);
 	shell_free(&line);

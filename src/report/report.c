@@ -267,6 +267,8 @@ void report_fault(struct report *r, const struct run_fault *fault, struct buf *o
 		[FAULT_SIGNAL]     = { "signal",   "signals",   "not sent"                                  },
 		[FAULT_WRITE]      = { "write",    "writes",    "failed: bad address"                       },
 		[FAULT_UNSEEN]     = { "return",   "returns",   "left out: the call was not seen"           },
+		[FAULT_LOOKUP]     = { "lookup",   "lookups",   "of a map element that does not exist"      },
+		[FAULT_DELETION]   = { "deletion", "deletions", "of a map element that does not exist"      },
 		[FAULT_LOOP_LIMIT] = { "loop",     "loops",     "cut short: it reached the limit of rounds" },
 	};
 	/* clang-format on */

@@ -141,7 +141,6 @@ void check_assign_variable(struct check *c, struct expr *target, struct expr *va
 	if (!c->err)
 		v = assigned_variable(c, target, value);
 	target->variable = v;
-	check_not_loop(c, target, target);
 	if (c->err)
 		return;
 	if (!v->is_typed) {
@@ -272,7 +271,6 @@ static void check_compound(struct check *c, struct stmt *s)
 			s->target->shape = shape_of(s->target->map->value);
 	} else {
 		check_counted(c, s->target);
-		check_not_loop(c, s->target, s->target);
 	}
 	if (!c->err)
 		show_all(c, s->target, s->value);
@@ -474,9 +472,10 @@ static void check_for(struct check *c, struct stmt *s)
 	c->err = 0; /* the rest is checked even when the range is wrong */
 	v->depth = c->block_depth + 1;
 	if (!c->err) {
-		v->is_typed = v->is_loop = true;
+		if (!v->is_typed || !s->to)
+			v->shape = shape;
+		v->is_typed = true;
 		v->needs_zero = false;
-		v->shape = shape;
 		v->pass = v->assigned = c->pass;
 		s->target->variable = v;
 		check_nested(c, s->body, true);

@@ -80,13 +80,6 @@ void check_storable(struct check *c, struct expr *e, const char *what)
 		check_error(c, e, "wrong-type", "%s cannot be %s", what, check_type_text(c, t));
 }
 
-void check_not_loop(struct check *c, const struct expr *at, const struct expr *target)
-{
-	if (!c->err && target->variable->is_loop)
-		check_error(c, at, "bad-target", "the loop variable '$%.*s' is read-only",
-			    STR_FMT(target->text));
-}
-
 static void check_param(struct check *c, struct expr *e)
 {
 	const struct script_options *o = &c->s->options;

@@ -107,6 +107,54 @@ static uint64_t fold_binary(enum operator op, bool is_signed, uint64_t a, uint64
 	}
 }
 
+/* A literal, or what is computed of literals. */
+static bool is_literal(const struct expr *e)
+{
+	return e->is_const && e->shape.type.kind == TYPE_INT && e->shape.type.shown &&
+	       e->shape.type.show == SHOW_NUMBER;
+}
+
+static __int128 exact_value(const struct expr *e)
+{
+	return e->shape.type.is_signed ? (__int128)(int64_t)e->value : (__int128)e->value;
+}
+
+/* The result for numbers without limits; false: it is none of 64 bits. */
+static bool fold_exact(enum operator op, __int128 a, __int128 b, __int128 *out)
+{
+	switch (op) {
+	case OPERATOR_ADD: *out = a + b; break;
+	case OPERATOR_SUB: *out = a - b; break;
+	case OPERATOR_MUL:
+		if (__builtin_mul_overflow(a, b, out))
+			return false;
+		break;
+	case OPERATOR_SHL:
+	case OPERATOR_SHR:
+		if (b < 0 || b > 63)
+			return false;
+		*out = op == OPERATOR_SHL ? a * ((__int128)1 << b) : a >> b;
+		break;
+	default: *out = 0;
+	}
+	return *out >= INT64_MIN && *out <= UINT64_MAX;
+}
+
+/* Literals give what they would without limits, or an error, as 1 << 64 does. */
+static void check_literals(struct check *c, struct expr *e)
+{
+	const struct expr *a = e->args[0], *b = e->args[1];
+	__int128 exact;
+
+	if (c->err || !is_literal(a) || !is_literal(b))
+		return;
+	if (!fold_exact(e->op, exact_value(a), exact_value(b), &exact))
+		check_error(c, e, "constant-overflow", "the result of '%s' has more than 64 bits",
+			    operator_text(e->op));
+	else if (exact > INT64_MAX)
+		e->shape.type.is_signed = false;
+}
+
 /* retval - 1 is as much of a register as retval is. */
 static bool stays_raw(enum operator op, const struct expr *a, const struct expr *b)
 {
@@ -224,7 +272,7 @@ static bool fold_texts(struct check *c, struct expr *e)
 
 	if (a->kind != EXPR_STRING || (b->kind != EXPR_STRING && !b->is_const))
 		return false;
-	if (b->kind == EXPR_STRING && e->op >= OPERATOR_LT && e->op <= OPERATOR_GE) {
+	if (b->kind == EXPR_STRING && e->op >= OPERATOR_EQ && e->op <= OPERATOR_GE) {
 		e->shape = shape_bool();
 		e->is_const = true;
 		e->value =
@@ -308,9 +356,9 @@ void check_binary(struct check *c, struct expr *e)
 		warn_signs(c, e);
 	if ((e->op == OPERATOR_DIV || e->op == OPERATOR_MOD) && e->args[0]->is_const &&
 	    e->args[1]->is_const && !e->args[1]->value)
-		diag_warn_at(c->d, "division-by-zero", script_span(c->s, e->mark),
-			     "division by zero: the result is 1");
+		check_error(c, e, "division-by-zero", "division by zero");
 	type_binary(e);
+	check_literals(c, e);
 }
 
 void check_unary(struct check *c, struct expr *e)
@@ -356,7 +404,6 @@ void check_step(struct check *c, struct expr *e)
 		target->shape = shape_of(target->map->value);
 	} else if (target->kind == EXPR_VARIABLE) {
 		check_counted(c, target);
-		check_not_loop(c, e, target);
 	} else {
 		check_error(c, e, "bad-target", "'%s' works on variables and maps only",
 			    operator_text(e->op));

@@ -100,9 +100,16 @@ static void check_kfunc_exist(struct check *c, struct expr *e)
 						  e->args[0]->text, &t, c->d));
 }
 
+/* kfunc_allowed("f"): scripts call none, so those that ask take another way. */
+static void check_kfunc_allowed(struct check *c, struct expr *e)
+{
+	(void)c;
+	set_bool(e, false);
+}
+
 /* ---- config: a record of constants ---- */
 
-static struct expr *new_constant(struct check *c, const struct expr *like, struct expr constant)
+struct expr *new_constant(struct check *c, const struct expr *like, struct expr constant)
 {
 	struct expr *e = arena_new(&c->s->arena, struct expr);
 
@@ -256,9 +263,6 @@ static void check_cgroupid(struct check *c, struct expr *e)
 
 /* name, arguments, group, needs, probe types, result, check, lowering, number, help, example */
 const struct function constant_rows[] = {
-	{ .name = "typeinfo", .group = GROUP_FOREIGN, .help = "--dump=program shows the types of all maps" },
-	{ .name = "syscall_name", .group = GROUP_FOREIGN, .help = "tracepoint:syscalls:* has the names: 'probe'" },
-	{ .name = "kfunc_allowed", .group = GROUP_FOREIGN, .help = "scripts do not call functions of the kernel" },
 	{ "config", "", GROUP_VALUE, 0, 0, NO_RESULT, check_config, lower_nothing, 0,
 	  "the settings of the script", "print(config.max_strlen);" },
 	{ .name = "dw_ustack", .group = GROUP_FOREIGN, .help = "'ustack' unwinds by debug information where it is needed" },
@@ -288,6 +292,8 @@ const struct function constant_rows[] = {
 	  "is it a map without keys?", "@ = 1; print(is_scalar(@));" },
 	{ "kfunc_exist", "s", GROUP_FUNCTION, 0, 0, RESULT_BOOL, check_kfunc_exist, lower_nothing, 0,
 	  "does the kernel have this function?", "print(kfunc_exist(\"vfs_read\"));" },
+	{ "kfunc_allowed", "s", GROUP_FUNCTION, 0, 0, RESULT_BOOL, check_kfunc_allowed, lower_nothing, 0,
+	  "false: scripts call none of the kernel", "print(kfunc_allowed(\"bpf_task_from_pid\"));" },
 	{ "static_assert", "es", GROUP_STATEMENT, 0, 0, NO_RESULT, check_static_assert, lower_nothing, 0,
 	  "refuse the script unless it holds", "static_assert(sizeof(uint64) == 8, \"8 bytes\");" },
 	{ "fail", "s*", GROUP_STATEMENT, 0, 0, NO_RESULT, check_fail, lower_nothing, 0,

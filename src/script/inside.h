@@ -6,6 +6,7 @@
 
 #include <regex.h>
 
+#include "program/record.h"
 #include "script/script.h"
 #include "script/tree.h"
 
@@ -35,7 +36,6 @@ struct map {
 struct variable {
 	struct str name; /* "x" */
 	bool is_typed;
-	bool is_loop;		/* for $i: cannot be assigned */
 	bool needs_zero;	/* may be read before it is written */
 	unsigned pass;		/* of check.c: the last one that met an assignment, or its `let` */
 	unsigned assigned;	/* the same, but an assignment only */
@@ -268,8 +268,6 @@ void check_storable(struct check *c, struct expr *e, const char *what);
 /* $x = value: the first assignment fixes the type; `mark` is the text of the assignment. */
 void check_assign_variable(struct check *c, struct expr *target, struct expr *value,
 			   struct mark mark);
-/* The target of an assignment or step, reported at `at`, must not be a loop's variable. */
-void check_not_loop(struct check *c, const struct expr *at, const struct expr *target);
 /* Nothing when there is an error already. */
 void check_error(struct check *c, const struct expr *e, const char *tag, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -338,6 +336,9 @@ struct type check_typeof(struct check *c, struct expr *like);		 /* typeof(like) 
 void check_sizeof(struct check *c, struct expr *e);			 /* sizeof(struct conn) */
 void check_setting(struct check *c, struct expr *e, struct expr *value); /* config.max_strlen */
 void check_offsetof(struct check *c, struct expr *e); /* offsetof(struct conn, fd) */
+/* constants.c: an expression that is not in the text, at the place of `like`; NULL: c->err is
+ * -ENOMEM. */
+struct expr *new_constant(struct check *c, const struct expr *like, struct expr constant);
 bool check_constant(struct check *c, struct expr *e); /* RED, true; false: it is none */
 void check_task(struct check *c, struct expr *e);     /* curtask */
 /* Do the values that it has lead to kernel memory? */
@@ -431,6 +432,8 @@ void lower_memory_to(struct lower *l, const struct expr *e, uint16_t slot);
 void lower_value_to(struct lower *l, const struct expr *e, uint16_t out);
 /* @t = tseries(...) */
 void lower_series(struct lower *l, const struct stmt *s);
+/* -k: unless `found` is set, a fault of this kind is counted. */
+void lower_missing(struct lower *l, uint16_t found, int kind);
 /* Statements, one after the other. */
 void lower_body(struct lower *l, const struct stmt *s);
 /* For what it does, not for its value. */
@@ -589,7 +592,7 @@ struct function {
 /* Tables of rows; the name of the last row is NULL. */
 extern const struct function value_rows[], text_rows[], search_rows[], map_rows[], output_rows[],
 	printf_rows[], constant_rows[], option_rows[], standard_rows[], unsafe_rows[],
-	series_rows[], address_rows[], normalize_rows[];
+	series_rows[], address_rows[], normalize_rows[], typeinfo_rows[];
 
 /* NULL when there is none of this name, which may be a foreign one's. "arg7" is the row "argN". */
 const struct function *function_find(struct str name);

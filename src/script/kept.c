@@ -119,7 +119,7 @@ void kept_open(struct lower *l, struct kept *k, struct label *end)
 	emit_map(l, OP_MAP_DEL, &unknown, key)->d = number;
 	lower_goto(l, OP_JUMP_IF, number, &known);
 	lower_bind(l, &missing);
-	lower_op(l, OP_UNSEEN);
+	lower_op(l, OP_FAULT)->imm = FAULT_UNSEEN;
 	lower_goto(l, OP_JUMP, REG_NO, end);
 	lower_bind(l, &known);
 	k->end = l->count;

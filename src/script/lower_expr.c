@@ -106,11 +106,34 @@ uint16_t lower_key(struct lower *l, const struct expr *map)
 	return slot;
 }
 
+void lower_missing(struct lower *l, uint16_t found, int kind)
+{
+	struct label there = {0};
+
+	lower_goto(l, OP_JUMP_IF, found, &there);
+	lower_op(l, OP_FAULT)->imm = kind;
+	lower_bind(l, &there);
+}
+
+static void lower_map_read(struct lower *l, const struct expr *e, uint16_t out)
+{
+	uint16_t key = lower_key(l, e), found;
+
+	if (l->s->options.report_missing_keys) {
+		found = lower_reg(l);
+		emit_map(l, OP_MAP_HAS, e->map, key)->d = found;
+		lower_missing(l, found, FAULT_LOOKUP);
+	}
+	if (type_is_word(&e->shape.type))
+		emit_map(l, OP_MAP_GET, e->map, key)->d = out;
+	else
+		emit_map(l, OP_MAP_COPY, e->map, key)->t = out;
+}
+
 /* Any expression with a value, to register or slot `out`. */
 static void lower_any(struct lower *l, const struct expr *e, uint16_t out)
 {
 	bool is_word = type_is_word(&e->shape.type);
-	uint16_t key;
 
 	if (e->is_place) {
 		lower_place(l, e, out);
@@ -126,13 +149,7 @@ static void lower_any(struct lower *l, const struct expr *e, uint16_t out)
 		else
 			emit_sti(l, OP_COPY, out, e->variable->slot, 0);
 		break;
-	case EXPR_MAP:
-		key = lower_key(l, e);
-		if (is_word)
-			emit_map(l, OP_MAP_GET, e->map, key)->d = out;
-		else
-			emit_map(l, OP_MAP_COPY, e->map, key)->t = out;
-		break;
+	case EXPR_MAP: lower_map_read(l, e, out); break;
 	case EXPR_NAME:
 	case EXPR_CALL:
 	case EXPR_FIELD: e->function->lower(l, e, out); break;

@@ -113,10 +113,17 @@ static void check_keyed(struct check *c, struct expr *e)
 		check_entry(c, e->args[i]);
 }
 
+/* Who asks what delete() found needs no warning. */
 static void lower_delete(struct lower *l, const struct expr *e, uint16_t out)
 {
-	for (unsigned i = 0; i < e->arg_count; i++)
-		emit_map(l, OP_MAP_DEL, e->args[i]->map, lower_key(l, e->args[i]))->d = out;
+	bool is_reported = out == REG_NO && l->s->options.report_missing_keys;
+	uint16_t found = is_reported ? lower_reg(l) : out;
+
+	for (unsigned i = 0; i < e->arg_count; i++) {
+		emit_map(l, OP_MAP_DEL, e->args[i]->map, lower_key(l, e->args[i]))->d = found;
+		if (is_reported)
+			lower_missing(l, found, FAULT_DELETION);
+	}
 }
 
 /* find(@m, key, $v): the first check makes it find(@m[key], $v) */

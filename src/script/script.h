@@ -45,13 +45,14 @@ struct script_options {
 	pid_t pid;			 /* -p: for `usdt::p:n` and `usdt:n` */
 	bool has_command;		 /* -c: `pid` is the process that was started */
 	bool unsafe;			 /* system() is allowed */
-	struct str probe_filter; /* probes whose names this extended regular expression matches;
-				    empty: all. BEGIN and END always are. Lives as long */
-	uint32_t max_strlen;	 /* 1024 bytes */
-	uint32_t max_map_keys;	 /* 262144, or 65536 where values are large */
-	uint32_t max_probes;	 /* 100000 attachments */
-	uint32_t ustack_depth;	 /* 127 frames */
-	uint8_t stack_mode;	 /* enum type_show; 0: a function and an offset */
+	struct str probe_filter;  /* probes whose names this extended regular expression matches;
+				     empty: all. BEGIN and END always are. Lives as long */
+	bool report_missing_keys; /* -k: count uses of keys that are not there */
+	uint32_t max_strlen;	  /* 1024 bytes */
+	uint32_t max_map_keys;	  /* 262144, or 65536 where values are large */
+	uint32_t max_probes;	  /* 100000 attachments */
+	uint32_t ustack_depth;	  /* 127 frames */
+	uint8_t stack_mode;	  /* enum type_show; 0: a function and an offset */
 	enum { MISSING_ERROR, MISSING_WARN, MISSING_IGNORE } missing_probes;
 };
 

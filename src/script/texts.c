@@ -177,13 +177,17 @@ static void lower_str(struct lower *l, const struct expr *e, uint16_t out)
 	}
 }
 
-/* buf("text"), buf("text", n): n of its bytes, NULs after its end */
+/* buf("text"): its bytes and the NUL; buf("text", n): n of them, NULs after its end */
 static void check_literal_bytes(struct check *c, struct expr *e)
 {
 	struct expr *text = e->args[0];
 	const struct expr *n = e->arg_count > 1 ? e->args[1] : NULL;
-	uint64_t bytes = n && (int64_t)n->value >= 0 ? n->value : text->text.len;
+	uint64_t bytes = n && (int64_t)n->value >= 0 ? n->value : text->text.len + 1;
 	char *copy;
+
+	if (e->number) /* the text is that of an earlier pass */
+		bytes = e->number;
+	e->number = bytes;
 
 	check_expr(c, text);
 	if (n && !n->is_const)
@@ -587,6 +591,8 @@ const struct function text_rows[] = {
 	  "what an error number means", "print(strerror(arg0));" },
 	{ "signal_name", "i", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("signal", 1), NULL, lower_shown, 0,
 	  "what a signal's number means", "print(signal_name(arg0));" },
+	{ "syscall_name", "i", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("syscall", 1), NULL, lower_shown, 0,
+	  "the name of a system call by its number", "print(syscall_name(0));" },
 	{ "username", "", GROUP_VALUE, 0, 0, DISPLAY_TYPE("user", 1), NULL, lower_username, 0,
 	  "name of the user", "@[username] = count();" },
 	{ "strftime", "si", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("time", 2), NULL, lower_strftime, 0,

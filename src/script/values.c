@@ -100,10 +100,22 @@ static void lower_builtin(struct lower *l, const struct expr *e, uint16_t out)
 	emit_di(l, OP_BUILTIN, out, (uint64_t)e->function->number);
 }
 
+/* comm(pid): the name of another thread, which is looked up when it is shown */
+static void check_comm(struct check *c, struct expr *e)
+{
+	static const struct type name = DISPLAY_TYPE("comm", 1);
+
+	(void)c;
+	if (e->arg_count)
+		e->shape = shape_of(name);
+}
+
 static void lower_comm(struct lower *l, const struct expr *e, uint16_t out)
 {
-	(void)e;
-	emit_si(l, OP_COMM, out, 0);
+	if (e->arg_count)
+		emit_put(l, out, 0, lower_word(l, e->args[0]));
+	else
+		emit_si(l, OP_COMM, out, 0);
 }
 
 static const char *unreadable(const struct script *s, const struct arch *arch,
@@ -228,11 +240,14 @@ static void lower_reg_call(struct lower *l, const struct expr *e, uint16_t out)
 	emit_di(l, OP_REG, out, id);
 }
 
-/* bswap(n): as many bytes as the type of n has */
+/* bswap(n): as many bytes as the type of n has; of a constant, as many as it needs */
 static void check_bswap(struct check *c, struct expr *e)
 {
+	const struct type *t = &e->args[0]->shape.type;
+	bool is_plain = e->args[0]->is_const && t->shown;
+
 	(void)c;
-	e->shape = shape_of(type_int(e->args[0]->shape.type.size, false));
+	e->shape = shape_of(type_int(is_plain ? t->shown : t->size, false));
 }
 
 /* Swap neighbours of 8 bits, then of 16, then of 32; what was wanted is at the top. */
@@ -468,6 +483,7 @@ static void lower_field_value(struct lower *l, const struct expr *e, uint16_t ou
 /* clang-format off */
 #define RESULT_REGISTER { .kind = TYPE_INT, .size = 8, .is_raw = true }
 #define RESULT_RETVAL   { .kind = TYPE_INT, .size = 8, .is_signed = true, .is_raw = true }
+#define RESULT_PID      { .kind = TYPE_INT, .size = 8, .shown = 4 }
 #define RESULT_COMM     { .kind = TYPE_STR, .size = 16 }
 
 /* name, arguments, group, needs, probe types, result, check, lowering, number, help, example */
@@ -480,15 +496,15 @@ const struct function value_rows[] = {
 	  "an argument or tracepoint field by its name", "@ = sum(args.size);" },
 	{ "retval", "", GROUP_VALUE, NEED_ARCH | NEED_RESULT, HAVE_RETVAL, RESULT_RETVAL, check_retval, lower_retval, 0,
 	  "what the function returns", "@ = hist(retval);" },
-	{ "pid", "[x", GROUP_VALUE, 0, 0, RESULT_U64, check_pid, lower_pid, BUILTIN_PID,
+	{ "pid", "[x", GROUP_VALUE, 0, 0, RESULT_PID, check_pid, lower_pid, BUILTIN_PID,
 	  "process", "@[pid] = count();" },
-	{ "tid", "[x", GROUP_VALUE, 0, 0, RESULT_U64, check_pid, lower_pid, BUILTIN_TID,
+	{ "tid", "[x", GROUP_VALUE, 0, 0, RESULT_PID, check_pid, lower_pid, BUILTIN_TID,
 	  "thread", "@start[tid] = nsecs;" },
 	{ "uid", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_UID,
 	  "user", "@[uid] = count();" },
 	{ "gid", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_GID,
 	  "group", "@[gid] = count();" },
-	{ "comm", "", GROUP_VALUE, 0, 0, RESULT_COMM, NULL, lower_comm, 0,
+	{ "comm", "[i", GROUP_VALUE, 0, 0, RESULT_COMM, check_comm, lower_comm, 0,
 	  "name of the thread", "@[comm] = count();" },
 	{ "cpu", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_CPU,
 	  "CPU of the event", "@[cpu] = count();" },

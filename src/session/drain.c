@@ -86,14 +86,6 @@ int session_drain(struct nopal_trace *t, struct diag *d)
 	return count < 0 ? count : 0; /* what was being done when memory ended, callers know */
 }
 
-static int print_fault(void *arg, const struct run_fault *fault)
-{
-	struct nopal_trace *t = arg;
-
-	report_fault(t->report, fault, &t->out);
-	return 0;
-}
-
 static int count_entry(void *arg, struct str key, struct str value)
 {
 	(void)key;
@@ -137,6 +129,7 @@ void session_warn(struct nopal_trace *t, bool last)
 			buf_text(&t->out, "Events are being lost: the end of the run says how "
 					  "many, and what helps\n");
 		t->warned_lost = stats.lost_records;
+		session_faults(t, last);
 		give_notice(t);
 		return;
 	}
@@ -153,9 +146,8 @@ void session_warn(struct nopal_trace *t, bool last)
 	report_lost(t->report, &fresh, t->records, ring ? ring : RING, &t->out);
 	if (fresh.lost_updates && t->options.format != NOPAL_JSON)
 		say_full(t);
-	if (last) {
+	if (last)
 		report_skipped(t->report, &t->out);
-		engine_faults(t->engine, print_fault, t);
-	}
+	session_faults(t, last);
 	give_notice(t);
 }

@@ -231,6 +231,7 @@ void session_script_options(struct nopal_trace *t, struct script_options *out)
 		.unsafe = o->unsafe,
 		.probe_filter =
 			arena_str(&t->arena, str_from(o->probe_filter ? o->probe_filter : "")),
+		.report_missing_keys = o->report_missing_keys,
 	};
 }
 
@@ -487,6 +488,7 @@ NOPAL_EXPORT void nopal_trace_close(struct nopal_trace *t)
 		close(t->stop_fd);
 	buf_free(&t->out);
 	buf_free(&t->log);
+	free(t->faults);
 	arena_free(&t->arena);
 	free(t);
 }

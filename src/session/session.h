@@ -161,8 +161,9 @@ struct nopal_trace {
 	uint64_t shown;	       /* ... of these, those that gave text */
 	uint64_t warned_lost;  /* lost events that were reported */
 	uint64_t last_warning; /* when, ns */
-	unsigned batch;	       /* records taken in this drain */
-	int idle_ms;	       /* how long the last empty poll waited: grows while nothing comes */
+	struct fault_counts *faults; /* -k: faults.c; NULL: none yet */
+	unsigned batch;		     /* records taken in this drain */
+	int idle_ms; /* how long the last empty poll waited: grows while nothing comes */
 	enum session_state state;
 	bool stopped; /* by nopal_trace_stop(): do not wait for later images */
 	int exit_code;
@@ -233,5 +234,7 @@ void session_note_stacks(struct nopal_trace *t, const struct image_event *event)
 void session_renew_stacks(struct nopal_trace *t, bool lost);
 /* Report lost events and faults; `last` at the end of the run, else at most once a second. */
 void session_warn(struct nopal_trace *t, bool last);
+/* faults.c: what went wrong in scripts, as text: with -k what is new, else at the end all of it. */
+void session_faults(struct nopal_trace *t, bool last);
 
 #endif

@@ -26,19 +26,19 @@ words() {
 @test "a word of a traced program is a command for system()" {
 	words
 	system_of "printf '<%%s>\\\\n' %s"
-	[ "$output" = "$(printf '<%s>\n' "${HOSTILE[@]}")" ]
+	[ "$output" = "$(printf '<%s>\n\n' "${HOSTILE[@]}")" ]
 }
 
 @test "a word of a traced program is a command for system() in double quotes" {
 	words
 	system_of "printf '<%%s>\\\\n' \\\"-%s-\\\""
-	[ "$output" = "$(printf '<-%s->\n' "${HOSTILE[@]}")" ]
+	[ "$output" = "$(printf '<-%s->\n\n' "${HOSTILE[@]}")" ]
 }
 
 @test "a word of a traced program is a command for system() in single quotes" {
 	words
 	system_of "printf '<%%s>\\\\n' '-%s-'"
-	[ "$output" = "$(printf '<-%s->\n' "${HOSTILE[@]}")" ]
+	[ "$output" = "$(printf '<-%s->\n\n' "${HOSTILE[@]}")" ]
 }
 
 @test "a word of a traced program is a command for system() in a command's quotes" {

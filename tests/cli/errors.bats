@@ -254,7 +254,7 @@ $BATS_TEST_TMPDIR/a.bt:2-3: WARNING: 7" ]
 	[[ "$stderr" == *"-e:1:47: warning: 1 division by zero: the result is 1"* ]]
 	[[ "$stderr" == *"-e:1:70: warning: 1 division by zero: the result is 1"* ]]
 	run --separate-stderr "$NOPAL" --dry-run -e 'BEGIN { @ = 5 / 0 }'
-	says division-by-zero "-e:1:13: warning: division by zero: the result is 1"
+	says division-by-zero "-e:1:13: error: division by zero"
 }
 
 @test "events after exit() were counted until the tracer had read of it" {
@@ -262,4 +262,37 @@ $BATS_TEST_TMPDIR/a.bt:2-3: WARNING: 7" ]
 	tick=$(private tick)
 	run_traced "usdt:$tick:tick:loop { @ = count(); if (arg0 == 99) { exit() } }" "$tick loop 100000"
 	[[ "$output" == *"@: 100" ]]
+}
+
+# missing_keys ENGINE: a script with -k, and one without
+missing_keys() {
+	local tick script
+	tick=$(private tick)
+	script="usdt:$tick:tick:number { @a[arg0] = 1; \$x = @a[arg0 + 5]; delete(@a, 9); if (arg0 == 2) { @b = @none; } \$y = @a[arg0]; \$z = delete(@a, 8); @z = \$z }"
+	run --separate-stderr "$NOPAL" -q -k "--$1" -e "$script" -c "$tick number 1 2 3"
+	[ "$status" = 0 ]
+	# shellcheck disable=SC2154
+	[ "$(grep -c 'warning: ' <<<"$stderr")" = 4 ]
+	[[ "$stderr" == *": warning: 3 lookups of a map element that does not exist"*"@a[arg0 + 5]"* ]]
+	[[ "$stderr" == *": warning: 3 deletions of a map element that does not exist"* ]]
+	[[ "$stderr" == *": warning: 1 lookup of a map element that does not exist"* ]]
+	run --separate-stderr "$NOPAL" -q "--$1" -e "$script" -c "$tick number 1 2 3"
+	[[ "$stderr" != *"does not exist"* ]]
+}
+
+@test "-k reports keys that a map does not have, from the kernel" {
+	need_tracing
+	missing_keys kernel
+}
+
+@test "-k reports keys that a map does not have, in user mode" {
+	need_tracing
+	missing_keys user
+}
+
+@test "-k reports what failed each second" {
+	run --separate-stderr timeout 30 "$NOPAL" -q -k -d 2.5 -e 'interval:ms:100 { $x = *(int32 *)1; @n++ }'
+	[ "$(grep -c 'reads* failed: bad address' <<<"$stderr")" -ge 2 ]
+	failed=$(sed -n 's/.*warning: \([0-9]*\) reads* failed: bad address/\1/p' <<<"$stderr" | awk '{ n += $1 } END { print n }')
+	[ "@n: $failed" = "$(grep '^@n' <<<"$output")" ]
 }

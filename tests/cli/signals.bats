@@ -94,7 +94,7 @@ blocked_tracer() {
 	kill -INT "$tracer"
 	ends_within 10
 	[ "$status" = 0 ]
-	ran=$(grep -c '^[0-9]*$' "$output_file")
+	ran=$(grep -c '^[0-9][0-9]*$' "$output_file")
 	skipped=$(sed -n 's/^Skipped \([0-9]*\) calls of system() or cat(): the run was ended$/\1/p' "$messages")
 	interrupted=$(grep -c '^(the run was ended during' "$output_file" || true)
 	lost=$(sed -n 's/^Lost \([0-9]*\) events* (.*/\1/p' "$messages" | awk '{ n += $1 } END { print n + 0 }')

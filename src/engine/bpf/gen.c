@@ -227,9 +227,9 @@ static void gen_byte(struct gen *g, const struct insn *in)
 	gen_set(g, in->d, R1);
 }
 
-static void gen_unseen(struct gen *g, const struct insn *in)
+static void gen_count_fault(struct gen *g, const struct insn *in)
 {
-	gen_fault(g, in, FAULT_UNSEEN);
+	gen_fault(g, in, (int)in->imm);
 }
 
 /* clang-format off */
@@ -257,7 +257,7 @@ static gen_fn *const emitters[OP_COUNT_] = {
 	[OP_FIELD_STR] = gen_field_str, [OP_STRCMP]   = gen_strcmp,    [OP_LENGTH]    = gen_length,
 	[OP_BYTE]      = gen_byte,      [OP_APPEND]   = gen_append,
 	[OP_PUSH]      = gen_push,      [OP_MARK]     = gen_mark,
-	[OP_SIGNAL]    = gen_signal,    [OP_WRITE]    = gen_write,     [OP_UNSEEN]    = gen_unseen,
+	[OP_SIGNAL]    = gen_signal,    [OP_WRITE]    = gen_write,     [OP_FAULT]    = gen_count_fault,
 	[OP_MAP_GET]   = gen_map,       [OP_MAP_COPY] = gen_map,       [OP_MAP_SET]   = gen_map,
 	[OP_MAP_PUT]   = gen_map,       [OP_MAP_ADD]  = gen_map,       [OP_MAP_DEL]   = gen_map,
 	[OP_MAP_HAS]   = gen_map,       [OP_AGGREGATE] = gen_map,       [OP_PERCENTILE] = gen_map,

@@ -190,7 +190,7 @@ static void run_insn(struct run *r, const struct insn *i)
 	case OP_LOAD:
 	case OP_KLOAD: regs[i->d] = read_user(r, regs[i->a], i->size, i->is_signed); break;
 	case OP_PATH: no_path(r, i); break;
-	case OP_UNSEEN: count_fault(r, FAULT_UNSEEN); break;
+	case OP_FAULT: count_fault(r, (int)i->imm); break;
 	case OP_SIGNAL: count_fault(r, FAULT_SIGNAL); break; /* there is no process */
 	case OP_JUMP: r->pc = (uint32_t)i->imm - 1; break;
 	case OP_JUMP_IF:

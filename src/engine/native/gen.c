@@ -36,6 +36,7 @@ static native_fn *const emitters[OP_COUNT_] = {
 	[OP_MAP_PUT]   = native_map_put,   [OP_MAP_ADD]   = native_map_add,   [OP_MAP_DEL]   = native_map_del,
 	[OP_PERCENTILE] = native_percentile,
 	[OP_MAP_HAS]   = native_map_has,   [OP_AGGREGATE] = native_aggregate, [OP_EMIT]      = native_record,
+	[OP_FAULT]     = native_count_fault,
 };
 /* clang-format on */
 

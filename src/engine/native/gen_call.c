@@ -57,6 +57,12 @@ void native_fault(struct gen *g, const struct insn *in, int kind)
 		count_up(g, l->stats_at + offsetof(struct shared_stats, loop_limits));
 }
 
+/* OP_FAULT */
+void native_count_fault(struct gen *g, const struct insn *in)
+{
+	native_fault(g, in, (int)in->imm);
+}
+
 /* ---- asides: calls from anywhere */
 
 struct aside native_aside_begin(struct gen *g, uint32_t more)

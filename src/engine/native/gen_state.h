@@ -247,7 +247,7 @@ native_fn native_const, native_unary, native_binary, native_shift, native_divide
 native_fn native_jump, native_branch, native_loop, native_each, native_next, native_return;
 native_fn native_arg, native_reg, native_builtin, native_load;
 native_fn native_put_word, native_get_word, native_zero_slot, native_copy_slot, native_copy_part;
-native_fn native_literal, native_str, native_buf, native_comm, native_stack, native_script_stack, native_strcmp, native_append, native_push, native_mark, native_write_user, native_length, native_byte;
+native_fn native_literal, native_str, native_buf, native_comm, native_stack, native_script_stack, native_strcmp, native_append, native_push, native_mark, native_write_user, native_length, native_byte, native_count_fault;
 native_fn native_map_get, native_map_copy, native_map_set, native_map_put, native_map_add, native_map_del, native_map_has, native_percentile;
 native_fn native_aggregate, native_record;
 /* clang-format on */

@@ -1,0 +1,127 @@
+/* typeinfo(e): the type of a value, as a record of constants, in the words of
+ * bpftrace. */
+#include <errno.h>
+
+#include "script/inside.h"
+
+/* The kind: "int", "string". Aggregates are named as bpftrace's types of their results. */
+static const char *base_name(const struct type *t)
+{
+	switch (t->kind) {
+	case TYPE_NONE: return "none";
+	case TYPE_INT:
+		return t->show == SHOW_BOOL		       ? "bool"
+		       : type_target(t) || t->show == SHOW_HEX ? "pointer"
+							       : "int";
+	case TYPE_FLOAT: return "float";
+	case TYPE_STR:
+	case TYPE_NAME: return "string";
+	case TYPE_BUF: return t->show == SHOW_ARRAY ? "array" : "buffer";
+	case TYPE_TUPLE:
+		return t->show == SHOW_ARRAY	? "array"
+		       : t->show == SHOW_RECORD ? "record"
+						: "tuple";
+	case TYPE_USTACK: return "ustack";
+	case TYPE_KSTACK: return "kstack";
+	case TYPE_COUNT: return "count_t";
+	case TYPE_SUM: return t->is_signed ? "sum_t" : "usum_t";
+	case TYPE_MIN: return t->is_signed ? "min_t" : "umin_t";
+	case TYPE_MAX: return t->is_signed ? "max_t" : "umax_t";
+	case TYPE_AVG: return t->is_signed ? "avg_t" : "uavg_t";
+	case TYPE_STATS: return t->is_signed ? "stats_t" : "ustats_t";
+	case TYPE_HIST: return "hist_t";
+	case TYPE_LHIST: return "lhist_t";
+	default: return t->display ? t->display : "stack";
+	}
+}
+
+static void print_full(const struct type *t, struct buf *out);
+
+static void print_parts(const struct type *t, struct buf *out)
+{
+	bool is_record = t->show == SHOW_RECORD;
+
+	buf_text(out, is_record ? "record { " : "(");
+	for (unsigned i = 0; i < t->element_count; i++) {
+		buf_text(out, !i ? "" : is_record ? ", " : ",");
+		if (is_record)
+			buf_printf(out, ".%.*s = ", STR_FMT(t->elements[i].name));
+		print_full(&t->elements[i], out);
+	}
+	buf_text(out, is_record ? " }" : ")");
+}
+
+/* "int64", "string[6]", "(int8,string[3])" */
+static void print_full(const struct type *t, struct buf *out)
+{
+	unsigned size = t->shown ? t->shown : t->size;
+
+	if (t->ctype && t->show != SHOW_BOOL)
+		ctype_print(out, t->ctype, STR(""));
+	else if (t->kind == TYPE_TUPLE && t->show == SHOW_ARRAY)
+		buf_printf(out, "%sint%u[%u]", t->elements[0].is_signed ? "" : "u",
+			   8 * t->elements[0].size, t->element_count);
+	else if (t->kind == TYPE_TUPLE)
+		print_parts(t, out);
+	else if (t->kind == TYPE_INT && t->show != SHOW_BOOL)
+		buf_printf(out, "%sint%u", t->is_signed ? "" : "u", 8 * size);
+	else if (t->kind == TYPE_STR || t->kind == TYPE_BUF)
+		buf_printf(out, "%s[%u]", base_name(t), t->capacity ? t->capacity : t->size);
+	else if (t->kind == TYPE_USTACK || t->kind == TYPE_KSTACK)
+		buf_printf(out, "%s_bpftrace_%u", base_name(t), t->size / 8);
+	else
+		buf_text(out, base_name(t));
+}
+
+/* A struct in memory has a C type only; other values are as the script keeps them. */
+static void describe(struct check *c, struct expr *e, struct str *base, struct buf *full)
+{
+	struct type t = e->shape.type;
+
+	if (t.kind == TYPE_NONE && e->is_place && t.ctype) {
+		*base = t.ctype->kind == CTYPE_ARRAY ? STR("array") : STR("record");
+		ctype_print(full, t.ctype, STR(""));
+		return;
+	}
+	if (t.kind == TYPE_NONE)
+		check_error(c, e, "no-value", "this has no value and so no type");
+	*base = str_from(base_name(&t));
+	print_full(&t, full);
+}
+
+/* e becomes (btf_id=0, base_type="int", full_type="int64"). */
+static void check_typeinfo(struct check *c, struct expr *e)
+{
+	struct expr **args = arena_array(&c->s->arena, struct expr *, 3), *of = e->args[0];
+	struct buf full = BUF_INIT;
+	struct str base = STR("");
+
+	check_expr(c, of);
+	if (!c->err)
+		describe(c, of, &base, &full);
+	if (!args)
+		c->err = -ENOMEM;
+	if (!c->err) {
+		struct str text = arena_str(&c->s->arena, buf_as_str(&full));
+
+		args[0] = new_constant(c, e, (struct expr){.kind = EXPR_INT});
+		args[1] = new_constant(c, e, (struct expr){.kind = EXPR_STRING, .text = base});
+		args[2] = new_constant(c, e, (struct expr){.kind = EXPR_STRING, .text = text});
+	}
+	buf_free(&full);
+	if (c->err)
+		return;
+	e->kind = EXPR_TUPLE;
+	e->args = args;
+	e->arg_count = 3;
+	e->text = STR("btf_id base_type full_type");
+	check_expr(c, e);
+}
+
+/* clang-format off */
+const struct function typeinfo_rows[] = {
+	{ "typeinfo", "x", GROUP_FUNCTION, 0, 0, NO_RESULT, check_typeinfo, NULL, 0,
+	  "the type of a value, as a record", "print(typeinfo(pid).full_type);" },
+	{ .name = NULL },
+};
+/* clang-format on */
