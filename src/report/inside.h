@@ -85,6 +85,9 @@ int command_run(char **argv, int stop_fd, struct buf *out);
 
 /* syscalls.c: of this CPU; "Unknown syscall" if it has none of this number. */
 const char *syscall_name(uint64_t number);
+/* By number; NULL: none. scripts/syscalls writes them. */
+extern const char *const syscall_names[];
+extern const size_t syscall_count;
 
 /* Write the record's fields as the pieces of `f` say. -EPROTO: the record ended early; `out` then
  * holds a part that the caller takes back. */

@@ -1,13 +1,7 @@
 /* Names of system calls by their numbers, as this CPU has them. The build makes the list of them
  * from the headers of the kernel; what is newer than those has the same number on most CPUs. */
-#include <sys/syscall.h>
-
 #include "base/array.h"
 #include "report/inside.h"
-
-static const char *const names[] = {
-#include "report/syscalls.inc"
-};
 
 /* From number 451 on. */
 static const char *const newer[] = {
@@ -22,8 +16,8 @@ const char *syscall_name(uint64_t number)
 {
 	enum { FIRST_NEWER = 451 };
 
-	if (number < COUNT(names) && names[number])
-		return names[number];
+	if (number < syscall_count && syscall_names[number])
+		return syscall_names[number];
 #ifndef __mips__
 	if (number >= FIRST_NEWER && number - FIRST_NEWER < COUNT(newer))
 		return newer[number - FIRST_NEWER];

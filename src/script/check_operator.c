@@ -114,44 +114,69 @@ static bool is_literal(const struct expr *e)
 	       e->shape.type.show == SHOW_NUMBER;
 }
 
-static __int128 exact_value(const struct expr *e)
+static bool is_negative(const struct expr *e)
 {
-	return e->shape.type.is_signed ? (__int128)(int64_t)e->value : (__int128)e->value;
+	return e->shape.type.is_signed && (int64_t)e->value < 0;
 }
 
-/* The result for numbers without limits; false: it is none of 64 bits. */
-static bool fold_exact(enum operator op, __int128 a, __int128 b, __int128 *out)
+static bool shift_fits(bool is_left, const struct expr *a, uint64_t bits)
 {
+	if (bits > 63)
+		return false;
+	return !is_left ||
+	       (is_negative(a) ? (int64_t)(a->value << bits) >> bits == (int64_t)a->value
+			       : a->value << bits >> bits == a->value);
+}
+
+/* Is the exact result of an operation a number of 64 bits, and does only an unsigned one hold it?
+ * The compiler's builtins compute it for operands of any sign. */
+#define FITS(fits, wide, overflow, x, y)                       \
+	do {                                                   \
+		int64_t small;                                 \
+		uint64_t large;                                \
+		bool in_small = !overflow(x, y, &small);       \
+		(wide) = !in_small && !overflow(x, y, &large); \
+		(fits) = in_small || (wide);                   \
+	} while (0)
+#define FITS_ANY(fits, wide, overflow, a, b)                                                  \
+	do {                                                                                  \
+		if (is_negative(a) && is_negative(b))                                         \
+			FITS(fits, wide, overflow, (int64_t)(a)->value, (int64_t)(b)->value); \
+		else if (is_negative(a))                                                      \
+			FITS(fits, wide, overflow, (int64_t)(a)->value, (b)->value);          \
+		else if (is_negative(b))                                                      \
+			FITS(fits, wide, overflow, (a)->value, (int64_t)(b)->value);          \
+		else                                                                          \
+			FITS(fits, wide, overflow, (a)->value, (b)->value);                   \
+	} while (0)
+
+static bool result_fits(enum operator op, const struct expr *a, const struct expr *b, bool *wide)
+{
+	bool fits = true;
+
 	switch (op) {
-	case OPERATOR_ADD: *out = a + b; break;
-	case OPERATOR_SUB: *out = a - b; break;
-	case OPERATOR_MUL:
-		if (__builtin_mul_overflow(a, b, out))
-			return false;
-		break;
-	case OPERATOR_SHL:
-	case OPERATOR_SHR:
-		if (b < 0 || b > 63)
-			return false;
-		*out = op == OPERATOR_SHL ? a * ((__int128)1 << b) : a >> b;
-		break;
-	default: *out = 0;
+	case OPERATOR_ADD: FITS_ANY(fits, *wide, __builtin_add_overflow, a, b); break;
+	case OPERATOR_SUB: FITS_ANY(fits, *wide, __builtin_sub_overflow, a, b); break;
+	case OPERATOR_MUL: FITS_ANY(fits, *wide, __builtin_mul_overflow, a, b); break;
+	case OPERATOR_SHL: *wide = !is_negative(a); return shift_fits(true, a, b->value);
+	case OPERATOR_SHR: return shift_fits(false, a, b->value);
+	default: break;
 	}
-	return *out >= INT64_MIN && *out <= UINT64_MAX;
+	return fits;
 }
 
 /* Literals give what they would without limits, or an error, as 1 << 64 does. */
 static void check_literals(struct check *c, struct expr *e)
 {
 	const struct expr *a = e->args[0], *b = e->args[1];
-	__int128 exact;
+	bool wide = false;
 
 	if (c->err || !is_literal(a) || !is_literal(b))
 		return;
-	if (!fold_exact(e->op, exact_value(a), exact_value(b), &exact))
+	if (!result_fits(e->op, a, b, &wide))
 		check_error(c, e, "constant-overflow", "the result of '%s' has more than 64 bits",
 			    operator_text(e->op));
-	else if (exact > INT64_MAX)
+	else if (wide && (int64_t)e->value < 0)
 		e->shape.type.is_signed = false;
 }
 
