@@ -267,18 +267,18 @@ void render_part(const struct renderer *r, const struct value *v, struct buf *ou
 		buf_str(out, r->trunc_trailer);
 }
 
-/* Addresses and constants of enums are numbers in JSON, as bpftrace has them. */
+/* Addresses, constants of enums and letters are numbers in JSON, as bpftrace has them. */
 static bool is_plain_in_json(const struct type *t)
 {
-	return t->kind == TYPE_INT && (t->show == SHOW_HEX || t->show == SHOW_ENUM);
+	return t->kind == TYPE_INT &&
+	       (t->show == SHOW_HEX || t->show == SHOW_ENUM || t->show == SHOW_CHAR);
 }
 
 /* Is there a JSON word for the value? There is no number for infinity. */
 static bool is_json_word(const struct type *t, uint64_t bits)
 {
 	if (t->kind == TYPE_INT)
-		return t->show == SHOW_NUMBER || t->show == SHOW_BOOL || is_plain_in_json(t) ||
-		       (t->show == SHOW_CHAR && (bits < ' ' || bits > '~'));
+		return t->show == SHOW_NUMBER || t->show == SHOW_BOOL || is_plain_in_json(t);
 	return t->kind == TYPE_FLOAT && isfinite(float_of_bits(bits, t->size));
 }
 

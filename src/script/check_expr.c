@@ -72,9 +72,11 @@ void check_storable(struct check *c, struct expr *e, const char *what)
 	const struct type *t = &e->shape.type;
 
 	check_settle(c, e);
-	if (e->is_whole)
-		check_error(c, e, "no-value", "'args' as a whole can only be printed");
-	else if (t->kind == TYPE_NONE)
+	if (e->is_whole && !c->err)
+		check_whole_value(c, e);
+	if (c->err)
+		return;
+	if (t->kind == TYPE_NONE)
 		check_error(c, e, "no-value", "this has no value and cannot be used as %s", what);
 	else if (type_is_aggregate(t))
 		check_error(c, e, "wrong-type", "%s cannot be %s", what, check_type_text(c, t));

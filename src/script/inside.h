@@ -668,6 +668,8 @@ int kept_clause(struct script *s, const struct variant *v, const struct kept *k,
 
 /* args: afterwards e->args are its e->number parts, as expressions of their own. */
 void check_whole(struct check *c, struct expr *e);
+void check_whole_value(struct check *c, struct expr *e);
+void lower_whole(struct lower *l, const struct expr *e, uint16_t out);
 void check_retval(struct check *c, struct expr *e);
 void lower_retval(struct lower *l, const struct expr *e, uint16_t out);
 /* A part that has no value: a text among the program's names is shown instead. */

@@ -1,4 +1,4 @@
-/* Arguments by name: args.word of usdt probes, and `args` as a whole, which can be printed.
+/* Arguments by name: args.word of usdt probes, and `args` as a whole.
  *
  * What an argument is to a script follows from its C type and its operand: text where it is known
  * to be the address of text, a number with its sign, a float. It differs from probe to probe and
@@ -502,7 +502,7 @@ void lower_retval(struct lower *l, const struct expr *e, uint16_t out)
 }
 
 /* args: one part for each argument, or of a tracepoint each field of its own. They are made anew
- * for each variant. Only print and printf take it. */
+ * for each variant. print and printf take them one by one. */
 void check_whole(struct check *c, struct expr *e)
 {
 	const struct attachment *p = c->v->count ? c->v->attachments[0] : NULL;
@@ -526,6 +526,39 @@ void check_whole(struct check *c, struct expr *e)
 	for (unsigned i = 0; event && i < event->field_count && !c->err; i++)
 		if (!str_starts(event->fields[i].name, STR("common_")))
 			make_part(c, e, event->fields[i].name);
+}
+
+/* { .a = 1, .b = x }: `args` where a value is stored, the only element of its args. */
+void check_whole_value(struct check *c, struct expr *e)
+{
+	struct expr *record = arena_new(&c->s->arena, struct expr), **args;
+	struct buf names = BUF_INIT;
+
+	if (!e->number)
+		check_error(c, e, "no-value", "there are no arguments");
+	args = arena_array(&c->s->arena, struct expr *, 1);
+	for (unsigned i = 0; i < e->number; i++)
+		buf_printf(&names, "%s%.*s", i ? " " : "", STR_FMT(e->args[i]->text));
+	if (!record || !args || names.failed)
+		c->err = c->err ? c->err : -ENOMEM;
+	if (!c->err) {
+		*record = (struct expr){.kind = EXPR_TUPLE,
+					.mark = e->mark,
+					.args = e->args,
+					.arg_count = (uint16_t)e->number,
+					.text = arena_str(&c->s->arena, buf_as_str(&names))};
+		check_expr(c, record);
+		e->args = args;
+		e->args[0] = record;
+		e->shape = record->shape;
+		e->is_whole = false;
+	}
+	buf_free(&names);
+}
+
+void lower_whole(struct lower *l, const struct expr *e, uint16_t out)
+{
+	lower_value_to(l, e->args[0], out);
 }
 
 bool named_word(const struct variant *v, const struct expr *e, unsigned *offset)

@@ -490,8 +490,8 @@ static void lower_field_value(struct lower *l, const struct expr *e, uint16_t ou
 const struct function value_rows[] = {
 	{ "argN", "", GROUP_VALUE, NEED_ARGUMENT, HAVE_ARGUMENTS, NO_RESULT, check_arg_n, lower_arg_n, 0,
 	  "argument N, from 0", "@[arg0] = count();" },
-	{ "args", "", GROUP_VALUE, NEED_ALL_ARGS, HAVE_NAMED_FIELDS, NO_RESULT, check_whole, NULL, 0,
-	  "all arguments, to be printed", "print(args);" },
+	{ "args", "", GROUP_VALUE, NEED_ALL_ARGS, HAVE_NAMED_FIELDS, NO_RESULT, check_whole, lower_whole, 0,
+	  "all arguments", "print(args);" },
 	{ "args.", "", GROUP_VALUE, NEED_FIELD, HAVE_NAMED_FIELDS, NO_RESULT, check_field_value, lower_field_value, 0,
 	  "an argument or tracepoint field by its name", "@ = sum(args.size);" },
 	{ "retval", "", GROUP_VALUE, NEED_ARCH | NEED_RESULT, HAVE_RETVAL, RESULT_RETVAL, check_retval, lower_retval, 0,

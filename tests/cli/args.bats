@@ -59,6 +59,36 @@ build_kinds() {
 	[ "$(jq -c 'select(.type == "value") | .data' out)" = '{"word":"hello","length":5}' ]
 }
 
+@test "all arguments are a value: a record that is a key, an element, a variable" {
+	local engine
+	need_tracing
+	private tick >/dev/null
+	for engine in --kernel --user; do
+		run --separate-stderr timeout 30 "$NOPAL" -q $engine -c './tick word hello b' -e 'usdt:./tick:tick:word {
+			@k[args] = count(); @v = args; $a = args; print($a.word); print((1, $a)) }'
+		[ "$status" = 0 ]
+		diff - <(grep . <<<"$output") <<-'END'
+			hello
+			(1, { .word = hello, .length = 5 })
+			b
+			(1, { .word = b, .length = 1 })
+			@k[{ .word = b, .length = 1 }]: 1
+			@k[{ .word = hello, .length = 5 }]: 1
+			@v: { .word = b, .length = 1 }
+		END
+	done
+}
+
+@test "a letter is a number in JSON" {
+	[ "$(uname -m)" = x86_64 ] || skip "needs x86-64"
+	need_tracing
+	need_program jq
+	echo '__attribute__((noinline, noclone)) int f(char c) { return c; } int main(void) { return f(120) == 0; }' >letter.c
+	gcc -g -O1 letter.c -o letter
+	"$NOPAL" -f json -q -c ./letter -e 'uprobe:./letter:f { print(args); @ = args; }' >out
+	[ "$(jq -c 'select(.type == "value" or .type == "map") | .data' out)" = $'{"c":120}\n{"@":{"c":120}}' ]
+}
+
 @test "names are values: keys, conditions, printf" {
 	need_tracing
 	private tick >/dev/null
