@@ -90,6 +90,13 @@ static void do_pair(uint64_t i)
 	inside_map_get(hit, shape(NUMBERS), &i);
 	inside_map_del(hit, shape(NUMBERS), &i);
 }
+static void do_pair_again(uint64_t i)
+{
+	i %= KEYS;
+	inside_map_set(hit, shape(NUMBERS), &i, i, 0);
+	inside_map_get(hit, shape(NUMBERS), &i);
+	inside_map_del(hit, shape(NUMBERS), &i);
+}
 static void do_put_text(uint64_t i) { i %= KEYS; set_text(i); inside_map_put(hit, shape(TEXTS), &i, slot, 0); }
 static void do_str(uint64_t i) { (void)i; inside_str(hit, slot, (uintptr_t)text, UINT64_MAX, INSIDE_SIZES(TEXT_SIZE, TEXT_SIZE), 0); }
 static void do_emit(uint64_t i) { frame[0] = i; hit->tsc = 0; inside_emit(hit, (const void *)&shape_int, (const char *)frame); }
@@ -111,7 +118,8 @@ static const struct {
 	{"@ = n", do_set},
 	{"@[int]++", do_add_int},
 	{"@[int] read", do_get_int},
-	{"set, read and delete @[int]", do_pair},
+	{"set, read and delete @[int], a new key each time", do_pair},
+	{"... a key of some threads", do_pair_again},
 	{"@[int] = text", do_put_text},
 	{"str(), 21 letters", do_str},
 	{"record of an int", do_emit},

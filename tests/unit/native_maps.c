@@ -377,6 +377,176 @@ static void the_late_meet_no_other_key(void **state)
 	native_store_close(s);
 }
 
+/* ---- keys that come and go: their entries stay, asleep */
+
+static void *fill_up(void *arg)
+{
+	struct worker *w = arg;
+
+	for (uint64_t i = 0; i < 1000; i++) {
+		uint64_t key = w->number * 1000 + i;
+
+		inside_map_set(&w->hit, &w->s->shapes[NUMBERS], &key, 1, 0);
+		inside_aggregate(&w->hit, &w->s->shapes[COUNTS], &key, 1, 0);
+	}
+	return NULL;
+}
+
+static uint64_t entries_asleep(const struct native_store *s, const struct map_shape *m)
+{
+	uint64_t count = 0;
+
+	for (uint64_t i = 1; i < m->entry_count; i++) {
+		const uint64_t *link = (const void *)(s->base + map_entry_at(m, i));
+
+		count += *link & LINK_DEAD && *link & LINK_STAYS;
+	}
+	return count;
+}
+
+static void set_and_delete_twice(struct native_store *s, uint64_t first, uint64_t count)
+{
+	const struct map_shape *m = &s->shapes[NUMBERS];
+
+	for (uint64_t key = first; key < first + count; key++)
+		for (uint64_t i = 1; i < 5; i++) {
+			inside_map_set(&s->hit, m, &key, i, 0);
+			assert_int_equal(inside_map_get(&s->hit, m, &key), i);
+			assert_int_equal(inside_map_del(&s->hit, m, &key), 1);
+			assert_int_equal(inside_map_get(&s->hit, m, &key), 0);
+			assert_int_equal(inside_map_del(&s->hit, m, &key), 0);
+		}
+}
+
+static void what_is_asleep_makes_room(void **state)
+{
+	struct native_store *s = open_maps(64);
+	const struct map_shape *m = &s->shapes[NUMBERS];
+	uint64_t key;
+
+	(void)state;
+	set_and_delete_twice(s, 1000, 30);
+	assert_int_equal(entries_asleep(s, m), 30);
+	assert_int_equal(sum_of(s, NUMBERS).keys, 0);
+	for (key = 0; key < 64; key++)
+		inside_map_set(&s->hit, m, &key, 1, 0);
+	assert_int_equal(lost_updates(s), 0);
+	assert_int_equal(entries_asleep(s, m), 0);
+	assert_int_equal(sum_of(s, NUMBERS).keys, 64);
+	inside_map_set(&s->hit, m, &key, 1, 0);
+	assert_int_equal(lost_updates(s), 1);
+	/* Nothing falls asleep in a map that is nearly full. */
+	key = 0;
+	inside_map_del(&s->hit, m, &key);
+	set_and_delete_twice(s, 1000, 1);
+	assert_int_equal(entries_asleep(s, m), 0);
+	native_store_close(s);
+}
+
+/* To write zeros puts another entry in the place of one that would stay. */
+static void a_key_is_there_once_after_its_value_was_cleared(void **state)
+{
+	struct native_store *s = open_maps(64);
+	const struct map_shape *m = &s->shapes[NUMBERS];
+	uint64_t key = 5;
+
+	(void)state;
+	set_and_delete_twice(s, key, 1);
+	inside_map_set(&s->hit, m, &key, 7, 0);
+	inside_map_zero(&s->hit, m, &key);
+	assert_int_equal(inside_map_get(&s->hit, m, &key), 0);
+	inside_map_set(&s->hit, m, &key, 8, 0);
+	assert_int_equal(inside_map_get(&s->hit, m, &key), 8);
+	assert_int_equal(sum_of(s, NUMBERS).keys, 1);
+	native_store_close(s);
+}
+
+/* Threads with keys of their own, and keys that all of them set and delete; and, in the same
+ * chains, keys that are not deleted, until the map is full. */
+static void *come_and_go(void *arg)
+{
+	struct worker *w = arg;
+	const struct map_shape *m = &w->s->shapes[NUMBERS];
+	uint64_t own = 1000 + w->number, rest = 2000 + 1000 * w->number;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		uint64_t random = next_random(&w->random), shared = random % 4;
+
+		inside_map_set(&w->hit, m, &own, random | 1, 0);
+		w->random ^= 1;
+		w->failures += inside_map_get(&w->hit, m, &own) != (random | 1);
+		w->failures += inside_map_del(&w->hit, m, &own) != 1;
+		w->failures += inside_map_has(&w->hit, m, &own);
+		inside_map_set(&w->hit, m, &shared, 1, 0);
+		if (random >> 32 & 1)
+			inside_map_del(&w->hit, m, &shared);
+		if (i % 256 == 255 && w->number % 2) {
+			inside_map_set(&w->hit, m, &rest, 1, 0);
+			rest++;
+		}
+	}
+	return NULL;
+}
+
+static void threads_come_and_go_exactly(void **state)
+{
+	uint64_t all = THREADS / 2 * (ROUNDS / 256), key;
+	struct native_store *s = open_maps((uint32_t)all + 4 + THREADS);
+
+	(void)state;
+	for (uint32_t buckets = 1; buckets <= 64; buckets *= 8) {
+		s->shapes[NUMBERS].bucket_count = buckets;
+		run_workers(s, THREADS, come_and_go);
+		assert_int_equal(lost_updates(s), 0);
+		for (key = 0; key < 4; key++)
+			inside_map_del(&s->hit, &s->shapes[NUMBERS], &key);
+		assert_int_equal(sum_of(s, NUMBERS).keys, all);
+		for (key = 2000; key < 2000 + 1000 * THREADS; key++)
+			inside_map_del(&s->hit, &s->shapes[NUMBERS], &key);
+		assert_int_equal(sum_of(s, NUMBERS).keys, 0);
+		native_store_close(s);
+		s = open_maps((uint32_t)all + 4 + THREADS);
+	}
+	native_store_close(s);
+}
+
+/* The same while others fill the map: what has no room is counted, and what is asleep gives way. */
+static void *come_and_go_or_fill_up(void *arg)
+{
+	struct worker *w = arg;
+	const struct map_shape *m = &w->s->shapes[NUMBERS];
+	uint64_t own = 1000000 + w->number;
+
+	if (w->number % 2)
+		return fill_up(arg);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		inside_map_set(&w->hit, m, &own, i, 0);
+		w->random += !inside_map_del(&w->hit, m, &own);
+	}
+	return NULL;
+}
+
+static void what_falls_asleep_in_a_full_map_keeps_nobody_out(void **state)
+{
+	struct native_store *s;
+	uint64_t numbers, counts;
+
+	(void)state;
+	for (unsigned i = 0; i < 20; i++) {
+		s = open_maps(200);
+		set_and_delete_twice(s, 1000000, 100);
+		run_workers(s, THREADS, come_and_go_or_fill_up);
+		numbers = sum_of(s, NUMBERS).keys;
+		counts = sum_of(s, COUNTS).keys;
+		assert_in_range(counts, 200, 200 + THREADS);
+		/* Keys that came and went may have kept others out: one of each thread. */
+		assert_in_range(numbers, 200 - THREADS, 200 + THREADS);
+		assert_true(lost_updates(s) >= THREADS * 1000 - numbers - counts);
+		assert_in_range(entries_asleep(s, &s->shapes[NUMBERS]), 0, THREADS);
+		native_store_close(s);
+	}
+}
+
 /* ---- a handler that comes in the middle of an operation and begins another */
 
 static struct worker *interrupted;
@@ -453,6 +623,8 @@ static void hammer_until_killed(struct native_store *s, struct progress *p, unsi
 		inside_map_set(&s->hit, &s->shapes[SMALLEST], &own, 1, 0);
 		inside_map_put(&s->hit, &s->shapes[WIDE], &own, wide, 0);
 		inside_map_del(&s->hit, &s->shapes[WIDE], &own);
+		inside_map_set(&s->hit, &s->shapes[NUMBERS], &own, 0, 0);
+		inside_map_del(&s->hit, &s->shapes[NUMBERS], &own);
 		inside_aggregate(&s->hit, &s->shapes[SMALLEST], &own, 5, 0);
 		inside_map_del(&s->hit, &s->shapes[SMALLEST], &own);
 	}
@@ -498,19 +670,6 @@ static void the_killed_stop_no_other(void **state)
 }
 
 /* ---- full maps */
-
-static void *fill_up(void *arg)
-{
-	struct worker *w = arg;
-
-	for (uint64_t i = 0; i < 1000; i++) {
-		uint64_t key = w->number * 1000 + i;
-
-		inside_map_set(&w->hit, &w->s->shapes[NUMBERS], &key, 1, 0);
-		inside_aggregate(&w->hit, &w->s->shapes[COUNTS], &key, 1, 0);
-	}
-	return NULL;
-}
 
 static int is_map_full(void *arg, const struct run_fault *fault)
 {
@@ -587,6 +746,10 @@ int main(void)
 		cmocka_unit_test(a_loop_meets_each_key_that_stays_once),
 		cmocka_unit_test(clearing_takes_only_what_is_cleared),
 		cmocka_unit_test(the_late_meet_no_other_key),
+		cmocka_unit_test(what_is_asleep_makes_room),
+		cmocka_unit_test(a_key_is_there_once_after_its_value_was_cleared),
+		cmocka_unit_test(threads_come_and_go_exactly),
+		cmocka_unit_test(what_falls_asleep_in_a_full_map_keeps_nobody_out),
 		cmocka_unit_test(handlers_may_come_in_the_middle),
 		cmocka_unit_test(the_killed_stop_no_other),
 		cmocka_unit_test(one_thread_fills_a_map_to_its_size),

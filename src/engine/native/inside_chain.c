@@ -6,8 +6,9 @@
 
 #define STEPS	    (1u << 22) /* entries looked at in one operation */
 #define SWEEPS	    64u
-#define CROWD_TRIES 64u /* looks for a key that another thread may be inserting */
-#define LOOK_AGAIN  32u /* entries after which to look whether the search is still good */
+#define CROWD_TRIES 64u	  /* looks for a key that another thread may be inserting */
+#define REST_MOST   1024u /* entries that are asleep and put down at once */
+#define LOOK_AGAIN  32u	  /* entries after which to look whether the search is still good */
 
 static uint64_t *key_of(struct map_entry *e)
 {
@@ -55,13 +56,16 @@ static bool has_key(const struct map_shape *m, struct map_entry *e, const uint64
 
 /* ---- searching */
 
-struct search chain_search(struct hit *h, const struct map_shape *m, const uint64_t *key)
+void chain_search(struct search *s, struct hit *h, const struct map_shape *m, const uint64_t *key)
 {
-	struct search s = {.h = h, .m = m, .key = key, .tries = TRIES, .steps = STEPS};
-
-	s.hash = hash_key(m, key);
-	s.bucket = word_at(h, m->buckets_at) + (s.hash & (m->bucket_count - 1));
-	return s;
+	s->h = h;
+	s->m = m;
+	s->key = key;
+	s->tries = TRIES;
+	s->steps = STEPS;
+	s->crowded = 0;
+	s->hash = hash_key(m, key);
+	s->bucket = word_at(h, m->buckets_at) + (s->hash & (m->bucket_count - 1));
 }
 
 /* May the walk go to another entry? Now and then it looks whether it is still in its chain. */
@@ -80,17 +84,17 @@ static bool walk(struct search *s)
 
 	s->head = word_acquire(s->bucket);
 	s->saw_dead = false;
-	s->index = 0;
+	s->index = s->asleep = 0;
 	for (next = s->head & LINK_NEXT; next && next < s->m->entry_count && may_step(s);
 	     next = s->link & LINK_NEXT) {
 		struct map_entry *e = entry_of(s->h, s->m, next);
 
 		s->link = word_acquire(&e->link);
-		if (s->link & LINK_DEAD) {
+		if (s->link & LINK_DEAD && !(s->link & LINK_STAYS)) {
 			s->saw_dead = true;
 		} else if (word_load(&e->hash) == s->hash && has_key(s->m, e, s->key)) {
 			s->number = word_load(&e->number);
-			s->index = next;
+			*(s->link & LINK_DEAD ? &s->asleep : &s->index) = next;
 			break;
 		}
 	}
@@ -105,7 +109,7 @@ bool chain_find(struct search *s)
 		if (walk(s))
 			return true;
 	}
-	s->index = 0;
+	s->index = s->asleep = 0;
 	return false;
 }
 
@@ -154,7 +158,7 @@ static uint64_t take_fresh(const struct search *s)
 /* An entry that is the caller's alone; 0: there is none. */
 static uint64_t take_entry(struct search *s)
 {
-	uint32_t lists = s->m->free_lists, first = this_cpu() & (lists - 1);
+	uint32_t lists = s->m->free_lists, first = hit_cpu(s->h) & (lists - 1);
 	uint64_t index = pop(s, free_list(s, first));
 
 	if (!index)
@@ -169,13 +173,13 @@ static uint64_t take_entry(struct search *s)
 static void give_entry(struct search *s, uint64_t index)
 {
 	struct map_entry *e = entry_of(s->h, s->m, index);
-	uint64_t *list = free_list(s, this_cpu() & (s->m->free_lists - 1));
+	uint64_t *list = free_list(s, hit_cpu(s->h) & (s->m->free_lists - 1));
 
 	for (uint32_t i = 0; i < TRIES; i++) {
 		uint64_t top = word_load(list), link = word_load(&e->link);
 
-		word_store(&e->link, ((link & ~(LINK_NEXT | LINK_DEAD)) + LINK_VERSION) |
-					     LINK_DEAD | (top & LINK_NEXT));
+		word_store(&e->link, ((link & ~(LINK_VERSION - 1)) + LINK_VERSION) | LINK_DEAD |
+					     (top & LINK_NEXT));
 		if (word_swap(list, top, ((top & ~LINK_NEXT) + HEAD_VERSION) | index))
 			return;
 	}
@@ -227,7 +231,7 @@ static bool sweep_once(struct search *s)
 
 		if (!may_step(s))
 			return false;
-		if (!(link & LINK_DEAD))
+		if (!(link & LINK_DEAD) || link & LINK_STAYS)
 			at = (struct step){&e->link, link};
 		else if (!take_out(s, &at, link))
 			return false;
@@ -253,7 +257,7 @@ bool chain_find_clean(struct search *s)
 	return chain_find(s);
 }
 
-/* ---- changing a chain */
+/* ---- new keys */
 
 static void fill(struct search *s, struct map_entry *e, uint64_t word, const uint64_t *value)
 {
@@ -274,10 +278,11 @@ static void fill(struct search *s, struct map_entry *e, uint64_t word, const uin
 	s->number = word_load(&e->number);
 }
 
-/* The link of an entry that is about to be in a chain. */
-static uint64_t new_link(struct map_entry *e, uint64_t next)
+/* The link of an entry that is about to be in a chain. `more`: LINK_STAYS, or 0. */
+static uint64_t new_link(struct map_entry *e, uint64_t next, uint64_t more)
 {
-	uint64_t link = ((word_load(&e->link) & ~(LINK_NEXT | LINK_DEAD)) + LINK_VERSION) | next;
+	uint64_t version = word_load(&e->link) & ~(LINK_VERSION - 1);
+	uint64_t link = (version + LINK_VERSION) | more | next;
 
 	word_release(&e->link, link);
 	return link;
@@ -316,10 +321,83 @@ static enum result may_insert(struct search *s)
 	return word_acquire(s->bucket) == s->head ? FULL : AGAIN;
 }
 
-enum result chain_insert(struct search *s, uint64_t word, const uint64_t *value)
+/* ---- entries that are asleep */
+
+/* Is there much room? */
+static bool is_roomy(const struct search *s)
+{
+	int64_t keys = (int64_t)word_load(word_at(s->h, s->m->used_at)) >> KEY_SHIFT;
+
+	return keys < (int64_t)(s->m->max_entries - s->m->max_entries / 8);
+}
+
+/* Make an entry that is asleep as dead as others. */
+static bool put_down(struct search *s, struct map_entry *e, uint64_t link)
+{
+	bool done;
+
+	count_keys(s, A_KEY_OUT);
+	done = word_swap(&e->link, link, (link & ~LINK_STAYS) + LINK_VERSION);
+	count_keys(s, done ? -A_KEY - A_KEY_OUT : -A_KEY_OUT);
+	return done;
+}
+
+/* ... all of one chain; how many. */
+static uint32_t put_down_chain(struct search *s)
+{
+	uint64_t next = word_acquire(s->bucket) & LINK_NEXT, link;
+	uint32_t count = 0;
+
+	for (; next && next < s->m->entry_count && s->steps; next = link & LINK_NEXT) {
+		struct map_entry *e = entry_of(s->h, s->m, next);
+
+		s->steps--;
+		link = word_acquire(&e->link);
+		if (link & LINK_DEAD && link & LINK_STAYS)
+			count += put_down(s, e, link);
+	}
+	if (count)
+		sweep(s);
+	return count;
+}
+
+/* The map is full. Is there room if nothing is asleep? The word at rest_at is 0 if nothing is; what
+ * falls asleep writes 1 there, and who looks for it a number of its own: if that is still there
+ * when nothing was found, there is nothing. */
+static bool rest(struct search *s)
+{
+	uint64_t *word = word_at(s->h, s->m->rest_at), *bucket = s->bucket;
+	uint64_t *first = word_at(s->h, s->m->buckets_at), mine = read_tsc() | 2;
+	uint64_t before = word_load(word);
+	uint32_t found = 0;
+
+	if (!before)
+		return false;
+	if (!word_swap(word, before, mine))
+		return true;
+	fence_after_swap();
+	for (uint32_t i = 0; i < s->m->bucket_count && found < REST_MOST; i++) {
+		s->bucket = first + ((s->hash + i) & (s->m->bucket_count - 1));
+		found += put_down_chain(s);
+	}
+	s->bucket = bucket;
+	return found || !word_swap(word, mine, 0);
+}
+
+enum result chain_wake(struct search *s, uint64_t word)
+{
+	struct map_entry *e = entry_of(s->h, s->m, s->asleep);
+	uint64_t link = (s->link & ~LINK_DEAD) + LINK_VERSION;
+
+	return pair_swap(&e->link, s->link, word_load(&e->value), link, word) ? DONE : AGAIN;
+}
+
+/* ---- changing a chain */
+
+static enum result insert(struct search *s, uint64_t word, const uint64_t *value)
 {
 	enum result r = may_insert(s);
-	uint64_t index, head;
+	uint64_t index, head, more = 0;
 	struct map_entry *e;
 
 	if (r != DONE)
@@ -330,8 +408,10 @@ enum result chain_insert(struct search *s, uint64_t word, const uint64_t *value)
 		return FULL;
 	}
 	e = entry_of(s->h, s->m, index);
+	if (s->m->is_word && word_load(&e->hash) == s->hash && has_key(s->m, e, s->key))
+		more = LINK_STAYS;
 	fill(s, e, word, value);
-	s->link = new_link(e, s->head & LINK_NEXT);
+	s->link = new_link(e, s->head & LINK_NEXT, more);
 	head = ((s->head & ~LINK_NEXT) + HEAD_VERSION) | index;
 	if (word_swap(s->bucket, s->head, head)) {
 		count_keys(s, A_KEY - A_KEY_IN);
@@ -344,6 +424,13 @@ enum result chain_insert(struct search *s, uint64_t word, const uint64_t *value)
 	return AGAIN;
 }
 
+enum result chain_insert(struct search *s, uint64_t word, const uint64_t *value)
+{
+	enum result r = insert(s, word, value);
+
+	return r == FULL && rest(s) ? AGAIN : r;
+}
+
 enum result chain_replace(struct search *s, uint64_t word, const uint64_t *value)
 {
 	uint64_t index = take_entry(s), next = s->link & LINK_NEXT;
@@ -353,9 +440,9 @@ enum result chain_replace(struct search *s, uint64_t word, const uint64_t *value
 		return FULL;
 	e = entry_of(s->h, s->m, index);
 	fill(s, e, word, value);
-	new_link(e, next);
+	new_link(e, next, 0);
 	if (word_swap(&chain_found(s)->link, s->link,
-		      ((s->link & ~LINK_NEXT) + LINK_VERSION) | LINK_DEAD | index)) {
+		      ((s->link & ~(LINK_VERSION - 1)) + LINK_VERSION) | LINK_DEAD | index)) {
 		sweep(s);
 		return DONE;
 	}
@@ -363,10 +450,28 @@ enum result chain_replace(struct search *s, uint64_t word, const uint64_t *value
 	return AGAIN;
 }
 
+/* ORDER: it is asleep before the word at rest_at is looked at, and rest() writes that before it
+ * looks for what is asleep. So one of the two sees the other. */
+static enum result fall_asleep(struct search *s)
+{
+	uint64_t *word = word_at(s->h, s->m->rest_at);
+
+	if (!word_swap(&chain_found(s)->link, s->link, (s->link + LINK_VERSION) | LINK_DEAD))
+		return AGAIN;
+	fence_after_swap();
+	if (word_load(word) != 1)
+		word_store(word, 1);
+	return DONE;
+}
+
 enum result chain_remove(struct search *s)
 {
+	uint64_t link = ((s->link & ~LINK_STAYS) + LINK_VERSION) | LINK_DEAD;
+
+	if (s->link & LINK_STAYS && is_roomy(s))
+		return fall_asleep(s);
 	count_keys(s, A_KEY_OUT);
-	if (!word_swap(&chain_found(s)->link, s->link, (s->link + LINK_VERSION) | LINK_DEAD)) {
+	if (!word_swap(&chain_found(s)->link, s->link, link)) {
 		count_keys(s, -A_KEY_OUT);
 		return AGAIN;
 	}

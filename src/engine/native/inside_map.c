@@ -50,16 +50,17 @@ static enum result take_in_cell(const struct map_shape *m, struct map_cell *cell
 	return FULL;
 }
 
-static uint32_t my_stripe(const struct map_shape *m)
+static uint32_t my_stripe(const struct hit *h, const struct map_shape *m)
 {
-	return m->rseq_stripes + (this_cpu() & (m->stripes - m->rseq_stripes - 1));
+	return m->rseq_stripes + (hit_cpu(h) & (m->stripes - m->rseq_stripes - 1));
 }
 
 static enum result take_in(struct search *s, uint64_t value)
 {
 	const struct map_shape *m = s->m;
 	struct map_cell *cells =
-		(struct map_cell *)(void *)(s->h->base + map_cell_at(m, my_stripe(m), s->index));
+		(struct map_cell *)(void *)(s->h->base +
+					    map_cell_at(m, my_stripe(s->h, m), s->index));
 	enum result r;
 
 	switch (m->takes) {
@@ -124,13 +125,12 @@ static uint64_t read_aggregate(const struct search *s)
 /* ---- maps without keys that are one entry */
 
 /* Look at the only entry; index is 0 when there is nothing in it. */
-static struct search look_single(struct hit *h, const struct map_shape *m)
+static void look_single(struct search *s, struct hit *h, const struct map_shape *m)
 {
-	struct search s = {.h = h, .m = m};
-
-	s.link = s.number = word_acquire(&entry_of(h, m, 1)->link);
-	s.index = s.link & LINK_DEAD ? 0 : 1;
-	return s;
+	s->h = h;
+	s->m = m;
+	s->link = s->number = word_acquire(&entry_of(h, m, 1)->link);
+	s->index = s->link & LINK_DEAD ? 0 : 1;
 }
 
 /* A new link of the only entry; true: this call changed it. */
@@ -166,8 +166,9 @@ static void change_single(struct hit *h, const struct map_shape *m, enum change 
 static void aggregate_single(struct hit *h, const struct map_shape *m, uint64_t value)
 {
 	for (uint32_t i = 0; i < VALUE_TRIES; i++) {
-		struct search s = look_single(h, m);
+		struct search s;
 
+		look_single(&s, h, m);
 		if (!s.index && !renew_single(&s, true))
 			continue;
 		if (take_in(&s, value) != AGAIN)
@@ -185,15 +186,14 @@ static void count_full(struct hit *h, uint64_t span)
 	inside_fault(h, span, FAULT_MAP_FULL);
 }
 
-static struct search look(struct hit *h, const struct map_shape *m, const uint64_t *key)
+static void look(struct search *s, struct hit *h, const struct map_shape *m, const uint64_t *key)
 {
-	struct search s;
-
-	if (m->is_single)
-		return look_single(h, m);
-	s = chain_search(h, m, key);
-	chain_find(&s);
-	return s;
+	if (m->is_single) {
+		look_single(s, h, m);
+		return;
+	}
+	chain_search(s, h, m, key);
+	chain_find(s);
 }
 
 /* A word read between two looks at its link belongs to that use of the entry. */
@@ -210,8 +210,9 @@ uint64_t inside_map_get(struct hit *h, const struct map_shape *m, const uint64_t
 	uint64_t value = 0;
 
 	for (uint32_t i = 0; i < TRIES; i++) {
-		struct search s = look(h, m, key);
+		struct search s;
 
+		look(&s, h, m, key);
 		if (!s.index)
 			return 0;
 		if (!m->is_word)
@@ -239,8 +240,9 @@ static bool read_value(const struct map_shape *m, struct map_entry *e, uint64_t 
 void inside_map_copy(struct hit *h, const struct map_shape *m, const uint64_t *key, uint64_t *out)
 {
 	for (uint32_t i = 0; i < TRIES; i++) {
-		struct search s = look(h, m, key);
+		struct search s;
 
+		look(&s, h, m, key);
 		if (!s.index)
 			break;
 		if (read_value(m, chain_found(&s), s.number, out))
@@ -253,14 +255,17 @@ void inside_map_copy(struct hit *h, const struct map_shape *m, const uint64_t *k
 static uint64_t change_key(struct hit *h, const struct map_shape *m, const uint64_t *key,
 			   enum change how, uint64_t value, uint64_t span)
 {
-	struct search s = chain_search(h, m, key);
 	uint64_t before = 0;
 	enum result r = AGAIN;
+	struct search s;
 
+	chain_search(&s, h, m, key);
 	while (r != FULL && chain_find_clean(&s)) {
 		before = 0;
 		if (s.index)
 			r = change(chain_found(&s), s.link, how, value, &before);
+		else if (s.asleep)
+			r = chain_wake(&s, value);
 		else
 			r = chain_insert(&s, value, NULL);
 		if (r == DONE)
@@ -295,9 +300,10 @@ uint64_t inside_map_add(struct hit *h, const struct map_shape *m, const uint64_t
 void inside_map_put(struct hit *h, const struct map_shape *m, const uint64_t *key,
 		    const uint64_t *value, uint64_t span)
 {
-	struct search s = chain_search(h, m, key);
 	enum result r = AGAIN;
+	struct search s;
 
+	chain_search(&s, h, m, key);
 	while (r != FULL && chain_find_clean(&s)) {
 		r = s.index ? chain_replace(&s, 0, value) : chain_insert(&s, 0, value);
 		if (r == DONE)
@@ -309,8 +315,9 @@ void inside_map_put(struct hit *h, const struct map_shape *m, const uint64_t *ke
 uint64_t inside_map_del(struct hit *h, const struct map_shape *m, const uint64_t *key)
 {
 	for (uint32_t i = 0; i < TRIES; i++) {
-		struct search s = look(h, m, key);
+		struct search s;
 
+		look(&s, h, m, key);
 		if (!s.index)
 			return 0;
 		if (m->is_single ? renew_single(&s, false) : chain_remove(&s) == DONE)
@@ -321,7 +328,10 @@ uint64_t inside_map_del(struct hit *h, const struct map_shape *m, const uint64_t
 
 uint64_t inside_map_has(struct hit *h, const struct map_shape *m, const uint64_t *key)
 {
-	return look(h, m, key).index != 0;
+	struct search s;
+
+	look(&s, h, m, key);
+	return s.index != 0;
 }
 
 void inside_aggregate(struct hit *h, const struct map_shape *m, const uint64_t *key, uint64_t value,
@@ -334,7 +344,7 @@ void inside_aggregate(struct hit *h, const struct map_shape *m, const uint64_t *
 		aggregate_single(h, m, value);
 		return;
 	}
-	s = chain_search(h, m, key);
+	chain_search(&s, h, m, key);
 	while (r != FULL && chain_find_clean(&s)) {
 		r = DONE;
 		if (!s.index)
@@ -350,9 +360,10 @@ void inside_aggregate(struct hit *h, const struct map_shape *m, const uint64_t *
 struct map_place inside_map_place(struct hit *h, const struct map_shape *m, const uint64_t *key,
 				  uint64_t span)
 {
-	struct search s = chain_search(h, m, key);
 	enum result r = AGAIN;
+	struct search s;
 
+	chain_search(&s, h, m, key);
 	while (r != FULL && chain_find_clean(&s)) {
 		r = s.index ? DONE : chain_insert(&s, 0, NULL);
 		if (r == DONE)
@@ -374,10 +385,11 @@ static uint64_t in_bucket(const struct search *s, uint32_t bucket)
 uint64_t inside_percentile(struct hit *h, const struct map_shape *m, const uint64_t *key,
 			   uint64_t millionths)
 {
-	struct search s = look(h, m, key);
 	uint64_t total = 0, seen = 0, rank;
 	uint32_t bucket = 0;
+	struct search s;
 
+	look(&s, h, m, key);
 	for (uint32_t i = 0; s.index && i < m->cell_words; i++)
 		total += in_bucket(&s, i);
 	if (!total)
@@ -469,8 +481,9 @@ uint64_t inside_map_next(struct hit *h, const struct map_shape *m, uint64_t afte
 bool inside_find(struct hit *h, const struct map_shape *m, const uint64_t *key, uint64_t *index,
 		 uint64_t *number)
 {
-	struct search s = look(h, m, key);
+	struct search s;
 
+	look(&s, h, m, key);
 	*index = s.index;
 	*number = s.number;
 	return s.index != 0;
@@ -479,8 +492,9 @@ bool inside_find(struct hit *h, const struct map_shape *m, const uint64_t *key, 
 void inside_map_zero(struct hit *h, const struct map_shape *m, const uint64_t *key)
 {
 	for (uint32_t i = 0; i < TRIES; i++) {
-		struct search s = look(h, m, key);
+		struct search s;
 
+		look(&s, h, m, key);
 		if (!s.index)
 			return;
 		if (m->is_single ? renew_single(&s, true) : chain_replace(&s, 0, NULL) != AGAIN)

@@ -176,7 +176,7 @@ static inline uint64_t ring_at(const struct layout *l, uint32_t ring)
 /* ---- maps.
  *
  *	bucket   u64 version << 26 | first      first entry of a chain, 0: none
- *	entry    u64 link    version << 27 | dead << 26 | next
+ *	entry    u64 link    version << 28 | stays << 27 | dead << 26 | next
  *	         u64 value   when a value is one word; else 0
  *	         u64 number  of this use of the entry: goes up by 1 each time, never 0
  *	         u64 hash
@@ -191,7 +191,8 @@ static inline uint64_t ring_at(const struct layout *l, uint32_t ring)
  *exists while `dead` is not set, and the number of its cells is its whole link word. */
 #define LINK_NEXT    UINT64_C(0x3ffffff)
 #define LINK_DEAD    UINT64_C(0x4000000)
-#define LINK_VERSION UINT64_C(0x8000000) /* 1 version */
+#define LINK_STAYS   UINT64_C(0x8000000)  /* in its chain when dead, and may come back to life */
+#define LINK_VERSION UINT64_C(0x10000000) /* 1 version */
 #define HEAD_VERSION UINT64_C(0x4000000)
 
 struct map_entry {
@@ -218,6 +219,7 @@ struct map_shape {
 	uint64_t free_at;     /* u64[free_lists], CACHE_LINE apart: version << 26 | first */
 	uint64_t fresh_at;    /* u64: entries from this one on were never used */
 	uint64_t used_at;     /* u64: keys << 36 | on their way in << 18 | on their way out */
+	uint64_t rest_at;     /* u64: not 0, there may be entries that are dead and stay */
 	uint64_t entries_at;  /* of entry 0 */
 	uint64_t cells_at;    /* of entry 0 in stripe 0 */
 	uint64_t cell_stride; /* bytes from one stripe to the next, a multiple of 2 * CACHE_LINE */

@@ -126,6 +126,7 @@ static void shape_map(struct map_shape *m, const struct map_def *def, uint32_t c
 	m->free_at = place(end, (uint64_t)CACHE_LINE * m->free_lists, CACHE_LINE);
 	m->fresh_at = place(end, 8, CACHE_LINE);
 	m->used_at = place(end, 8, CACHE_LINE);
+	m->rest_at = place(end, 8, CACHE_LINE);
 	m->entries_at = place(end, (uint64_t)m->entry_size * m->entry_count, CACHE_LINE);
 	if (m->cell_words)
 		place_cells(m, cpus, end);

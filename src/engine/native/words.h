@@ -47,6 +47,17 @@ static inline void fence_stores(void)
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
+/* Before a look at what another thread may have stored before it looked at what this one has just
+ * exchanged. */
+static inline void fence_after_swap(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("" ::: "memory"); /* lock cmpxchg is one */
+#else
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
 static inline uint64_t word_add(uint64_t *at, uint64_t value)
 {
 	WORDS_HOOK();
