@@ -525,7 +525,9 @@ static void check_stmt(struct check *c, struct stmt *s)
 					       s->kind == STMT_BREAK ? "break" : "continue");
 		break;
 	case STMT_RETURN:
-		if (s->value)
+		if (s->target)
+			check_assign(c, s);
+		else if (s->value)
 			check_number(c, s->value, "what is returned");
 		break;
 	}

@@ -414,6 +414,7 @@ struct lower {
 	bool copy_reads;	     /* the statement changes variables: what was read is copied */
 	uint64_t rounds;	     /* of the loops around, multiplied */
 	struct label *leave, *again; /* of the innermost loop: break, continue */
+	struct label *end_function;  /* of the innermost function: return */
 	struct kept *kept;	     /* the variant is of returns, and uses arguments */
 };
 
@@ -434,6 +435,8 @@ void lower_value_to(struct lower *l, const struct expr *e, uint16_t out);
 void lower_series(struct lower *l, const struct stmt *s);
 /* -k: unless `found` is set, a fault of this kind is counted. */
 void lower_missing(struct lower *l, uint16_t found, int kind);
+/* The statements of a block that is an expression. */
+void lower_block(struct lower *l, const struct expr *e);
 /* Statements, one after the other. */
 void lower_body(struct lower *l, const struct stmt *s);
 /* For what it does, not for its value. */

@@ -130,6 +130,33 @@ static void lower_map_read(struct lower *l, const struct expr *e, uint16_t out)
 		emit_map(l, OP_MAP_COPY, e->map, key)->t = out;
 }
 
+/* A function that ends without `return` gives 0, in each round of a loop. */
+static void clear_result(struct lower *l, const struct expr *e)
+{
+	const struct variable *v = e->args[0]->variable;
+
+	if (type_is_word(&v->shape.type))
+		emit_di(l, OP_CONST, v->reg, 0);
+	else
+		emit_si(l, OP_ZERO, v->slot, 0);
+}
+
+void lower_block(struct lower *l, const struct expr *e)
+{
+	struct label end = {0}, *outer = l->end_function;
+
+	if (!e->is_function) {
+		lower_body(l, e->body);
+		return;
+	}
+	if (e->arg_count && e->args[0]->variable)
+		clear_result(l, e);
+	l->end_function = &end;
+	lower_body(l, e->body);
+	lower_bind(l, &end);
+	l->end_function = outer;
+}
+
 /* Any expression with a value, to register or slot `out`. */
 static void lower_any(struct lower *l, const struct expr *e, uint16_t out)
 {
@@ -158,7 +185,7 @@ static void lower_any(struct lower *l, const struct expr *e, uint16_t out)
 	case EXPR_BINARY: lower_binary(l, e, out); break;
 	case EXPR_TERNARY: lower_ternary(l, e, out); break;
 	case EXPR_BLOCK:
-		lower_body(l, e->body);
+		lower_block(l, e);
 		if (e->arg_count)
 			lower_value_to(l, e->args[0], out);
 		break;

@@ -272,6 +272,18 @@ static void lower_for(struct lower *l, const struct stmt *s)
 	loop_close(l, &loop);
 }
 
+static void lower_return(struct lower *l, const struct stmt *s)
+{
+	if (s->target)
+		lower_variable_assign(l, s->target, s->value);
+	else if (s->value)
+		lower_effect(l, s->value);
+	if (s->leaves_function)
+		lower_goto(l, OP_JUMP, REG_NO, l->end_function);
+	else
+		lower_op(l, OP_RETURN);
+}
+
 static void lower_any_stmt(struct lower *l, const struct stmt *s)
 {
 	bool is_map = s->target && s->target->kind == EXPR_MAP;
@@ -297,11 +309,7 @@ static void lower_any_stmt(struct lower *l, const struct stmt *s)
 	case STMT_BLOCK: lower_body(l, s->body); break;
 	case STMT_BREAK: lower_goto(l, OP_JUMP, REG_NO, l->leave); break;
 	case STMT_CONTINUE: lower_goto(l, OP_JUMP, REG_NO, l->again); break;
-	case STMT_RETURN:
-		if (s->value)
-			lower_effect(l, s->value);
-		lower_op(l, OP_RETURN);
-		break;
+	case STMT_RETURN: lower_return(l, s); break;
 	}
 }
 

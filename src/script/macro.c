@@ -1,44 +1,20 @@
 /* Macros: a name for a block. A use of one is the block, parsed again with the arguments in place
  * of the parameters. The block's own variables get names of their own, so that they are none of the
  * caller's; maps are the caller's and must be passed. */
-#include "script/parse.h"
+#include "script/macro.h"
 
 #include <errno.h>
 
-#define MAX_PARAMS 16
-#define MAX_CALLS  16 /* macros that use macros */
-
-struct macro_param {
-	enum expr_kind kind; /* EXPR_VARIABLE $x, EXPR_MAP @x, EXPR_NAME: any expression */
-	struct str name;
-};
-
-struct macro {
-	struct str name;
-	struct mark mark; /* of the name */
-	struct macro_param params[MAX_PARAMS];
-	unsigned count;
-	bool is_standard;  /* a builtin's */
-	struct lexer body; /* before its brace */
-	struct macro *next;
-};
-
-struct macro_call {
-	const struct macro *macro;
-	struct expr **args;
-	unsigned number; /* of the use, for names of variables */
-	unsigned depth;
-	struct macro_call *outer;
-};
+#define MAX_CALLS 16 /* macros and functions that use others */
 
 /* param = "$" word | "@" word | word */
 static void parse_param(struct parser *p, struct macro *m)
 {
 	struct macro_param *param = &m->params[m->count];
 
-	if (m->count == MAX_PARAMS) {
+	if (m->count == MACRO_PARAMS) {
 		parse_error(p, p->token.mark, "too-many-args", "a macro has at most %d parameters",
-			    MAX_PARAMS);
+			    MACRO_PARAMS);
 		return;
 	}
 	param->kind = parse_is(p, TOKEN_VARIABLE) ? EXPR_VARIABLE
@@ -88,7 +64,7 @@ void parse_skip_block(struct parser *p)
 	}
 }
 
-static bool same_params(const struct macro *a, const struct macro *b)
+bool macro_same_params(const struct macro *a, const struct macro *b)
 {
 	if (a->count != b->count)
 		return false;
@@ -116,10 +92,8 @@ static struct macro *read_macro(struct parser *p)
 	return m;
 }
 
-void parse_macro(struct parser *p)
+void macro_add(struct parser *p, struct macro *m)
 {
-	struct macro *m = read_macro(p);
-
 	if (m && p->is_survey) {
 		m->next = p->macros;
 		p->macros = m;
@@ -127,10 +101,15 @@ void parse_macro(struct parser *p)
 	}
 	for (const struct macro *other = p->macros; m && other && !p->err; other = other->next)
 		if (other->mark.at < m->mark.at && str_eq(other->name, m->name) &&
-		    same_params(other, m))
+		    macro_same_params(other, m))
 			parse_error(p, m->mark, "duplicate-macro",
 				    "there is a macro '%.*s' with such parameters already",
 				    STR_FMT(m->name));
+}
+
+void parse_macro(struct parser *p)
+{
+	macro_add(p, read_macro(p));
 }
 
 static bool fits(const struct macro *m, struct expr *const *args, unsigned count)
@@ -140,7 +119,7 @@ static bool fits(const struct macro *m, struct expr *const *args, unsigned count
 	for (unsigned i = 0; i < count; i++) {
 		enum expr_kind kind = m->params[i].kind;
 
-		if (kind != EXPR_NAME &&
+		if (kind != EXPR_NAME && !m->is_function &&
 		    (args[i]->kind != kind || (kind == EXPR_MAP && args[i]->arg_count)))
 			return false;
 	}
@@ -205,8 +184,8 @@ static const struct macro *find_macro(struct parser *p, struct str name, struct 
 	}
 	standard = find_standard(p, name, &is_known, args, count);
 	if (!standard && is_known)
-		parse_error(p, mark, "macro-args", "no macro '%.*s' has such parameters",
-			    STR_FMT(name));
+		parse_error(p, mark, "macro-args",
+			    "no macro or function '%.*s' has such parameters", STR_FMT(name));
 	return standard;
 }
 
@@ -220,7 +199,8 @@ struct expr *parse_macro_use(struct parser *p, struct str name, struct mark mark
 	struct lexer lexer = p->lexer;
 	struct token token = p->token;
 	bool was_standard = p->is_standard;
-	unsigned loops = p->loops;
+	unsigned loops = p->loops, fors = p->fors;
+	uint8_t returned = p->returned;
 	struct expr *e;
 
 	if (!m)
@@ -228,10 +208,11 @@ struct expr *parse_macro_use(struct parser *p, struct str name, struct mark mark
 	p->macro_uses++;
 	for (const struct macro_call *c = p->macro; c; c = c->outer, call.depth++)
 		if (c->macro == m)
-			parse_error(p, mark, "macro-recursion", "the macro '%.*s' uses itself",
+			parse_error(p, mark, "macro-recursion", "'%.*s' uses itself",
 				    STR_FMT(name));
 	if (call.depth >= MAX_CALLS)
-		parse_error(p, mark, "too-deep", "macros use macros more than %d deep", MAX_CALLS);
+		parse_error(p, mark, "too-deep",
+			    "macros and functions use others more than %d deep", MAX_CALLS);
 	if (p->err)
 		return &p->no_expr;
 	p->macro = &call;
@@ -242,8 +223,12 @@ struct expr *parse_macro_use(struct parser *p, struct str name, struct mark mark
 	p->expansion_count = 0;
 	p->loops = 0;
 	parse_advance(p);
-	e = parse_block_value(p);
+	if (m->is_function)
+		p->fors = p->returned = 0;
+	e = m->is_function ? function_block(p, &call) : parse_block_value(p);
 	p->loops = loops;
+	p->fors = fors;
+	p->returned = returned;
 	p->macro = call.outer;
 	p->is_standard = was_standard;
 	p->expansion_count = expansions;
@@ -258,7 +243,7 @@ static const struct expr *find_arg(const struct parser *p, enum expr_kind kind, 
 {
 	const struct macro_call *c = p->macro;
 
-	for (unsigned i = 0; c && i < c->macro->count; i++)
+	for (unsigned i = 0; c && !c->macro->is_function && i < c->macro->count; i++)
 		if (c->macro->params[i].kind == kind && str_eq(c->macro->params[i].name, name))
 			return c->args[i];
 	return NULL;
@@ -280,7 +265,7 @@ void parse_macro_map(struct parser *p, struct expr *e)
 {
 	const struct expr *arg = find_arg(p, EXPR_MAP, e->text);
 
-	if (p->err || !p->macro)
+	if (p->err || !p->macro || p->macro->macro->is_function)
 		return;
 	if (arg)
 		e->text = arg->text;

@@ -133,15 +133,6 @@ static void parse_map_size(struct parser *p)
 	p->tree->sizes = size;
 }
 
-/* What newer bpftrace allows between clauses, and we do not. */
-static void refuse_foreign(struct parser *p, const struct token *t)
-{
-	if (t->kind == TOKEN_WORD && str_eq_text(t->text, "fn") &&
-	    parse_error(p, t->mark, "unsupported", "functions are not supported"))
-		diag_hint(p->d, "write a macro, whose last expression is its value: "
-				"macro add($a, b) { $a + b }");
-}
-
 /* A definition of C, which ends with or without a semicolon. */
 static void parse_declaration(struct parser *p, const struct token *word, bool is_late)
 {
@@ -213,6 +204,9 @@ static bool parse_item(struct parser *p, const struct token *t, bool is_script, 
 	} else if (str_eq_text(t->text, "macro")) {
 		l->at = t->mark.at + t->mark.len;
 		parse_macro(p);
+	} else if (str_eq_text(t->text, "fn")) {
+		l->at = t->mark.at + t->mark.len;
+		parse_function(p);
 	} else if (str_eq_text(t->text, "let")) {
 		l->at = t->mark.at + t->mark.len;
 		parse_map_size(p);
@@ -222,7 +216,7 @@ static bool parse_item(struct parser *p, const struct token *t, bool is_script, 
 	return true;
 }
 
-/* part = ( directive | declaration of C | config | import | macro | clause )* */
+/* part = ( directive | declaration of C | config | import | macro | function | clause )* */
 static void parse_part(struct parser *p, bool is_script)
 {
 	struct tree_clause **last = &p->tree->clauses, **first;
@@ -244,9 +238,6 @@ static void parse_part(struct parser *p, bool is_script)
 			parse_declaration(p, &t, last != first);
 			continue;
 		}
-		refuse_foreign(p, &t);
-		if (p->err)
-			break;
 		if (parse_item(p, &t, is_script, last != first))
 			continue;
 		if (p->is_survey)
@@ -280,7 +271,8 @@ static int find_macros(struct parser *p)
 	struct parser survey = *p;
 	struct tree tree = {0};
 
-	if (!memmem(p->lexer.text.ptr, p->lexer.text.len, "macro", strlen("macro")))
+	if (!memmem(p->lexer.text.ptr, p->lexer.text.len, "macro", strlen("macro")) &&
+	    !memmem(p->lexer.text.ptr, p->lexer.text.len, "fn", strlen("fn")))
 		return 0;
 	survey.tree = &tree;
 	survey.is_survey = true;

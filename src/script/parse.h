@@ -92,6 +92,10 @@ bool parse_macro_value(void *parser, struct str name, int64_t *value);
 const char *parse_standard_macro(struct str name, unsigned number);
 /* macro.c: a definition, from the token before its name on; the survey has put it into p->macros */
 void parse_macro(struct parser *p);
+/* function.c: likewise, of a function */
+void parse_function(struct parser *p);
+/* `return` in a function: what it sets and leaves; false: it is in none. */
+bool function_return(struct parser *p, struct stmt *s);
 /* Skip the block whose "{" is the current token; the last "}" is then the current one. */
 void parse_skip_block(struct parser *p);
 /* name(args) as the block of a macro; NULL: there is none of this name. Errors are reported. */

@@ -171,10 +171,10 @@ static void parse_jump(struct parser *p, struct stmt *s)
 /* return = "return" expr? */
 static void parse_return(struct parser *p, struct stmt *s)
 {
-	if (parse_in_macro(p))
-		parse_error(p, s->mark, "macro-return", "a macro cannot return from its clause");
 	if (!parse_is(p, TOKEN_SEMICOLON) && !parse_is(p, TOKEN_RBRACE))
 		s->value = parse_expr(p);
+	if (!function_return(p, s) && parse_in_macro(p))
+		parse_error(p, s->mark, "macro-return", "a macro cannot return from its clause");
 	p->returned |= s->value ? 2 : 1;
 	if (p->fors && p->returned == 3)
 		parse_error(p, s->mark, "mixed-return",

@@ -83,6 +83,7 @@ struct expr {
 	bool is_postfix;
 	bool is_comptime; /* must be constant; as a condition, only one branch is looked at */
 	bool is_part;	  /* of `args`: made by check_whole */
+	bool is_function; /* EXPR_BLOCK that `return` leaves */
 	bool is_whole;	  /* `args` itself: number and args are its parts */
 	uint16_t depth;	  /* of the tree below, 1 for a leaf */
 	uint16_t arg_count;
@@ -129,8 +130,9 @@ struct stmt {
 	struct expr *target, *value, *to;
 	struct stmt *body, *other;
 	struct stmt *next;
-	bool is_last;  /* STMT_EXPR without a semicolon before "}": the value of a block */
-	uint32_t span; /* as of an expression */
+	bool leaves_function; /* STMT_RETURN: `target` is what it sets, if there is a value */
+	bool is_last;	      /* STMT_EXPR without a semicolon before "}": the value of a block */
+	uint32_t span;	      /* as of an expression */
 };
 
 /* How a probe type is attached and what its parts mean. ORDER: probe_rows in tree.c. */
