@@ -354,8 +354,8 @@ static size_t item_end(struct formatter *f, size_t at, size_t to)
 	return line_end(f, at, to);
 }
 
-/* Of config, macros, functions and maps the form is known; the others, and what a condition leaves out, are
- * copied. */
+/* Of config, macros, functions and maps the form is known; the others, and what a condition leaves
+ * out, are copied. */
 static void put_item(struct formatter *f, size_t from, size_t to)
 {
 	static const char *const known[] = {"config", "macro", "fn", "let"};
