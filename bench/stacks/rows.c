@@ -1,4 +1,5 @@
-/* Read the unwind rows of files: prints how many files have some, rows, chunks, rules, and milliseconds. */
+/* Read the unwind rows of files: prints how many files have some, rows, chunks, rules, and
+ * milliseconds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

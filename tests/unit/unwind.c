@@ -127,6 +127,8 @@ static struct unwind_rule rule_of(Dwarf_Frame *frame, struct cpu cpu)
 	int ra = dwarf_frame_info(frame, NULL, NULL, &signal);
 
 	place_of(frame, ra, cpu, &r.ra, &r.ra_off);
+	if (r.ra == UNWIND_LOST && ra != cpu.ra) /* in another register */
+		return (struct unwind_rule){.cfa = UNWIND_UNKNOWN};
 	if (r.ra == UNWIND_LOST)
 		return (struct unwind_rule){.cfa = UNWIND_SP, .ra = UNWIND_LOST};
 	assert_int_equal(dwarf_frame_cfa(frame, &ops, &count), 0);
