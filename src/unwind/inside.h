@@ -115,6 +115,13 @@ int cfi_run(const struct unwind_cpu *cpu, const struct frames *f, const struct f
 /* Where it is, link-time. False: there is none. */
 bool chained_find(const struct image *image, uint64_t *start, uint64_t *end);
 
+/* ---- trampoline.c: what signal handlers return to on aarch64. */
+
+#define UNWIND_TRAMPOLINE_BYTES 68
+
+/* The entries of a section .eh_frame for it. False: it is not in this image. */
+bool trampoline_entries(const struct image *image, uint8_t *out);
+
 /* ---- rules.c */
 
 /* The number of an equal rule, which may be new. */

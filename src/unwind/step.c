@@ -58,6 +58,9 @@ enum unwind_end unwind_step(const struct unwind_rule *r, struct unwind_regs *reg
 	if (!next.pc)
 		return UNWIND_ROOT;
 	next.is_exact = r->ra & UNWIND_SIGNAL;
+	/* aarch64: the kernel stores it before the stack pointer and pc. */
+	if (next.is_exact && ra == UNWIND_AT_SP)
+		next.lr_is_set = read(arg, regs->sp + (uint64_t)(int64_t)r->ra_off - 16, &next.lr);
 	/* The stack of a signal handler may be anywhere; else callers are further up. */
 	if (!next.is_exact && next.sp < regs->sp)
 		return UNWIND_UNREADABLE;

@@ -25,10 +25,10 @@ static const struct unwind_cpu cpus[] = {
 struct function {
 	uint64_t start, end;
 	uint32_t code, len;
-	uint32_t cie : 31, section : 1;
+	uint32_t cie : 30, section : 2;
 };
 
-enum { SECTION_EH, SECTION_DEBUG, SECTIONS };
+enum { SECTION_TRAMPOLINE, SECTION_EH, SECTION_DEBUG, SECTIONS };
 
 struct reading {
 	const struct image *image;
@@ -42,6 +42,7 @@ struct reading {
 	uint64_t chained, chained_end; /* code that keeps frame pointers, before the next function;
 					  0: none any more */
 	char *loaded;		       /* memory of a section that was read without its header */
+	uint8_t trampoline[UNWIND_TRAMPOLINE_BYTES]; /* memory of its section */
 };
 
 static const struct unwind_cpu *find_cpu(uint16_t machine)
@@ -99,10 +100,11 @@ static int find_by_header(struct reading *r)
 
 static int find_sections(struct reading *r)
 {
-	static const char *const names[] = {".eh_frame", ".debug_frame"};
+	static const char *const names[SECTIONS] = {
+		[SECTION_EH] = ".eh_frame", [SECTION_DEBUG] = ".debug_frame"};
 
 	for (unsigned i = 0; i < SECTIONS; i++) {
-		const struct section *s = image_section(r->image, names[i], NULL);
+		const struct section *s = names[i] ? image_section(r->image, names[i], NULL) : NULL;
 		struct frames *f = &r->frames[i];
 		int err;
 
@@ -117,6 +119,9 @@ static int find_sections(struct reading *r)
 		if (err && err != -ENODATA)
 			return err;
 	}
+	if (trampoline_entries(r->image, r->trampoline))
+		r->frames[SECTION_TRAMPOLINE].bytes =
+			str_of((const char *)r->trampoline, sizeof(r->trampoline));
 	return r->image->section_count ? 0 : find_by_header(r);
 }
 
@@ -160,7 +165,7 @@ static int list_functions(struct reading *r, uint32_t section)
 					  .code = (uint32_t)(fde.code.ptr - f->bytes.ptr),
 					  .len = (uint32_t)fde.code.len,
 					  .cie = (uint32_t)cie.at & (FRAMES_MOST - 1),
-					  .section = section & 1};
+					  .section = section & 3};
 	}
 	return 0;
 }

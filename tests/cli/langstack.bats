@@ -270,8 +270,17 @@ END
 	says unsupported "'ustack(mixed)' has no depth: it needs both stacks whole"
 }
 
+@test "kernels without may_goto walk alike, by calls of bpf_loop" {
+	export NOPAL_NO_FEATURES=may_goto
+	python_exact /usr/bin/python3
+	python_stacks /usr/bin/python3
+	! command -v php || php_exact php
+	! command -v ruby || ruby_exact ruby
+	! perl -MConfig -e 'exit !$Config{usethreads}' || perl_exact perl
+}
+
 @test "an older kernel cannot do it, and that is said" {
-	run env NOPAL_NO_FEATURES=may_goto "$NOPAL" -e "uprobe:$libc:getppid { print(langstack); }" -c true
+	run env NOPAL_NO_FEATURES=may_goto,bpf_loop "$NOPAL" -e "uprobe:$libc:getppid { print(langstack); }" -c true
 	[ "$status" = 1 ]
-	says lang-places "stacks of scripts need x86-64, and Linux 6.9 that describes its types (BTF)"
+	says lang-places "stacks of scripts need x86-64, and Linux 5.17 that describes its types (BTF)"
 }

@@ -33,6 +33,12 @@ same_as_gdb() {
 	[[ "$output" == *"frames_here+"*"handle+"*"__restore_rt+0"* ]]
 }
 
+@test "a function that calls none, interrupted by a signal: it and its caller are in the stack" {
+	run "$NOPAL" -q -f folded -e "usdt:$frames:frames:here { @[ustack] = count() }" -c "$frames 3 interrupted"
+	[ "$(grep -c 'main;run_way;do_interrupted;wait_for_ring;.*;ring;frames_here [0-9]$' <<<"$output")" = "$(grep -c . <<<"$output")" ]
+	[ "$(awk '{ n += $2 } END { print n }' <<<"$output")" = 3 ]
+}
+
 @test "a stack that cannot be followed says why" {
 	[ "$(uname -m)" = x86_64 ] || skip "the function in assembler is for x86-64"
 	run "$NOPAL" -q -e "usdt:$frames:frames:here { @[ustack] = count() }" -c "$frames 5 bare"

@@ -51,3 +51,13 @@ setup() {
 	pgrep -x nopal-detach
 	grep -qx '@: 600' "$output_file"
 }
+
+@test "stacks of scripts: the rounds of their walk are calls of bpf_loop" {
+	local hit="uprobe:$(ldd "$NOPAL" | awk '$1 == "libc.so.6" { print $3 }'):getppid"
+	printf '%s\n' 'import os' 'def f(n):' '    return f(n - 1) if n else os.getppid()' 'f(2)' >f.py
+	run "$NOPAL" -q -f folded -e "$hit { @[pystack] = count() }" -c "/usr/bin/python3.11 -I -S f.py"
+	[ "$output" = "<module> ($PWD/f.py:4);f ($PWD/f.py:3);f ($PWD/f.py:3);f ($PWD/f.py:3) 1" ]
+	printf '%s\n' 'sub f { my $n = shift; return $n ? f($n - 1) : getppid() }' 'f(2);' >f.pl
+	run "$NOPAL" -q -f folded -e "$hit { @[plstack] = count() }" -c "/usr/bin/perl f.pl"
+	[ "$output" = "main (f.pl:2);main::f (f.pl:1);main::f (f.pl:1);main::f (f.pl:1) 1" ]
+}

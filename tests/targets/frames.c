@@ -1,12 +1,11 @@
 /* A traced program whose stacks are hard to follow: frames_here() is called, and the probe
  * frames:here fires, N times in each way. No frame pointers.
  *
- *   frames N WAY...    qsort, alloca, realigned, signal, altstack, coroutine, thread, atexit, deep,
- *                      deeper, depths (101 of them), bare (from assembler that says nothing of its
- *                      frame); without WAY: all
- *   frames N syscall   calls getppid(), without a probe
- *   frames N spin      takes some milliseconds, without a probe
- *   frames exec FILE   calls itself as another process image, FILE, and that `FILE 1 deep` */
+ *   frames N WAY...    qsort, alloca, realigned, signal, altstack, interrupted (a function that
+ * calls none), coroutine, thread, atexit, deep, deeper, depths (101 of them), bare (from assembler
+ * that says nothing of its frame); without WAY: all frames N syscall   calls getppid(), without a
+ * probe frames N spin      takes some milliseconds, without a probe frames exec FILE   calls itself
+ * as another process image, FILE, and that `FILE 1 deep` */
 // flags: -fomit-frame-pointer -foptimize-sibling-calls
 #include <alloca.h>
 #include <nopal/sdt.h>
@@ -91,6 +90,37 @@ static APART void do_altstack(void)
 	sigaltstack(&stack, NULL);
 	sigaction(SIGUSR2, &action, NULL);
 	raise(SIGUSR2);
+	AFTER;
+}
+
+static volatile sig_atomic_t waits, rang;
+
+/* Only while somebody waits for it. */
+static void ring(int number)
+{
+	if (!waits) {
+		ualarm(1000, 0);
+		return;
+	}
+	frames_here(number);
+	rang = 1;
+}
+
+/* Calls nothing, so that a CPU with a link register has its caller nowhere else. */
+static APART void wait_for_ring(void)
+{
+	for (waits = 1; !rang;)
+		AFTER;
+}
+
+static APART void do_interrupted(void)
+{
+	struct sigaction action = {.sa_handler = ring};
+
+	rang = waits = 0;
+	sigaction(SIGALRM, &action, NULL);
+	ualarm(1000, 0);
+	wait_for_ring();
 	AFTER;
 }
 
@@ -216,7 +246,7 @@ static const struct {
 	{"signal", do_signal}, {"altstack", do_altstack}, {"thread", do_thread},
 	{"atexit", do_atexit}, {"deep", do_deep},	  {"coroutine", do_coroutine},
 	{"bare", do_bare},     {"syscall", do_syscall},	  {"spin", do_spin},
-	{"deeper", do_deeper}, {"depths", do_depths},
+	{"deeper", do_deeper}, {"depths", do_depths},	  {"interrupted", do_interrupted},
 };
 
 static void run_way(const char *name, int times)

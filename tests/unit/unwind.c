@@ -585,6 +585,37 @@ static void rules_beyond_the_limit_are_counted_and_said(void **state)
 	free(rules);
 }
 
+/* The kernel's image says nothing of what signal handlers return to. */
+static void a_signal_handler_returns_to_known_bytes(void **state)
+{
+	const struct unwind_rule want = {.cfa = UNWIND_SP_LOAD,
+					 .cfa_off = 560,
+					 .fp = UNWIND_AT_SP,
+					 .fp_off = 544,
+					 .ra = UNWIND_AT_SP | UNWIND_SIGNAL,
+					 .ra_off = 568};
+	struct made_elf e = make_elf(8, false, EM_AARCH64);
+	struct unwind_table t = {0};
+	struct unwind_rules rules;
+	struct image *image;
+	struct buf file = finish_elf(&e);
+
+	(void)state;
+	memcpy(file.ptr + CODE_OFFSET + 0xffc, "\x68\x11\x80\xd2\1\0\0\xd4", 8); /* half outside */
+	memcpy(file.ptr + CODE_OFFSET + 0x204, "\x68\x11\x80\xd2\1\0\0\xd4", 8);
+	assert_int_equal(unwind_rules_init(&rules), 0);
+	assert_int_equal(image_open_memory(file.ptr, file.len, STR("made"), &image, NULL), 0);
+	assert_int_equal(unwind_table_read(image, &rules, &t), 0);
+	assert_int_equal(t.base, CODE_AT + 0x200); /* a caller is looked for before the address */
+	assert_memory_equal(&rules.items[unwind_rule_at(&t, CODE_AT + 0x200)], &want, sizeof(want));
+	assert_memory_equal(&rules.items[unwind_rule_at(&t, CODE_AT + 0x20b)], &want, sizeof(want));
+	assert_int_equal(unwind_rule_at(&t, CODE_AT + 0x20c), UNWIND_RULE_NONE);
+	unwind_table_free(&t);
+	image_close(image);
+	buf_free(&file);
+	unwind_rules_free(&rules);
+}
+
 /* ---- one step */
 
 struct memory {
@@ -642,6 +673,8 @@ static void a_step_leads_to_the_caller(void **state)
 	assert_int_equal(unwind_step(&signal, &r, read_word, &m), UNWIND_GOES_ON);
 	assert_int_equal(r.sp, 0x800);
 	assert_true(r.is_exact);
+	assert_int_equal(r.lr, 1);
+	assert_true(r.lr_is_set);
 	r = start;
 	assert_int_equal(unwind_step(&leaf, &r, read_word, &m), UNWIND_NOT_RULE);
 	r.lr_is_set = true;
@@ -669,6 +702,7 @@ int main(void)
 		cmocka_unit_test(entries_may_be_in_any_order),
 		cmocka_unit_test(rows_are_found_in_whichever_chunk),
 		cmocka_unit_test(rules_beyond_the_limit_are_counted_and_said),
+		cmocka_unit_test(a_signal_handler_returns_to_known_bytes),
 		cmocka_unit_test(a_step_leads_to_the_caller),
 	};
 

@@ -105,7 +105,7 @@ struct gen_world {
 	unsigned cpus;
 	bool sleepable;
 	bool one_hash;	     /* of tests: all stacks that are keys have the same */
-	bool has_may_goto;   /* asked for maps with stacks as keys only */
+	bool has_may_goto;   /* asked for stacks of scripts, and for stacks as keys, only */
 	bool counts_running; /* in CONTROL_RUNNING, because detaching takes long; see stop.c */
 	enum loops loops;
 	struct gen_walk_maps walk;
@@ -149,11 +149,12 @@ struct loop_body {
 
 /* The rounds of a walk, or its look at a mapping, as a function that a helper calls. */
 struct walk_body {
-	bool of_mapping;
+	enum { WALK_ROUNDS, WALK_ASKED, WALK_LANG } kind;
 	struct spill slot;
-	int32_t at;
+	int32_t at; /* what it works with, in scratch memory */
 	uint32_t depth;
 	bool may_sleep;
+	bool marks, in_map; /* of WALK_LANG */
 	int label;
 };
 
@@ -248,6 +249,8 @@ void gen_loop_bodies(struct gen *g, const struct frame *frames);
 void gen_walk(struct gen *g, const struct insn *in);
 bool gen_can_walk(const struct gen *g);
 void gen_walk_bodies(struct gen *g);
+/* gen_lang.c */
+void gen_lang_body(struct gen *g, const struct walk_body *b);
 /* Can it be walked on this machine at all? */
 bool gen_walk_knows_cpu(void);
 /* gen_map.c */

@@ -4,10 +4,17 @@
  *
  * Frames are written to the slot. Memory after it, of the same scratch entry, has what the walk
  * works with: what it reads from there on the verifier knows nothing of, so paths merge, and bounds
- * are checked where they are used. */
+ * are checked where they are used.
+ *
+ * Loops are jumps where the kernel has may_goto. Else the whole walk after the target is a function
+ * that bpf_loop calls: a loop's next round is its next call, which goes to where CELL_STAGE says.
+ */
 #include "engine/bpf/gen_lang.h"
 
 #include <errno.h>
+
+#define CALLS_MOST (1 << 16) /* of bpf_loop: for threads, frames, blocks, and the steps of names \
+			      */
 
 _Static_assert(AT_BYTES + LANG_BYTES <= LANG_WORK, "memory for the walk");
 
@@ -53,13 +60,25 @@ void lang_follow(const struct lang_code *w, enum cell from, int offset, int size
 	lang_read(w, 8, w->unreadable);
 }
 
-void lang_round(const struct lang_code *w, int32_t most, int end)
+void lang_again(const struct lang_code *w, enum stage stage, int end)
+{
+	if (!w->is_called) {
+		code_may_goto(w->c, end);
+		code_jump(w->c, w->stages[stage]);
+		return;
+	}
+	code_store_imm(w->c, 8, SCRATCH, w->work + AT_CELLS + 8 * CELL_STAGE, (int32_t)stage);
+	code_const(w->c, R0, 0);
+	code_exit(w->c);
+}
+
+void lang_round(const struct lang_code *w, int32_t most, int end, enum stage stage)
 {
 	lang_get(w, R1, CELL_ROUNDS);
 	code_jump_imm(w->c, BPF_JGE, R1, most, end);
 	code_alu_imm(w->c, BPF_ADD, R1, 1);
 	lang_set(w, CELL_ROUNDS, R1);
-	code_may_goto(w->c, end);
+	lang_again(w, stage, end);
 }
 
 /* R1 = the word of the kernel at R3 */
@@ -287,7 +306,7 @@ static void find_keyed(const struct lang_code *w)
 static void find_listed(const struct lang_code *w)
 {
 	struct code *c = w->c;
-	int again, look = code_label(c), go_on = code_label(c), found = code_label(c);
+	int look = code_label(c), go_on = code_label(c), found = code_label(c);
 	int is_it = code_label(c), more = code_label(c);
 
 	lang_field(w, TMP2, TARGET(root));
@@ -296,7 +315,7 @@ static void find_listed(const struct lang_code *w)
 	lang_read(w, 8, w->unreadable);
 	lang_set(w, CELL_NEXT, R1);
 	lang_zero(w, CELL_END);
-	again = code_here(c);
+	code_bind(c, w->stages[STAGE_THREAD]);
 	lang_get(w, R1, CELL_END);
 	code_jump_imm(c, BPF_JNE, R1, 0, look);
 	lang_get(w, R1, CELL_NEXT);
@@ -323,8 +342,7 @@ static void find_listed(const struct lang_code *w)
 	code_jump_if(c, BPF_JNE, R1, R2, go_on);
 	lang_zero(w, CELL_END);
 	code_bind(c, go_on);
-	lang_round(w, LANG_ROUNDS_MOST, w->unreadable);
-	code_jump(c, again);
+	lang_round(w, LANG_ROUNDS_MOST, w->unreadable, STAGE_THREAD);
 	code_bind(c, is_it);
 	lang_get(w, R1, CELL_END);
 	lang_field(w, R2, TARGET(shape.of_thread));
@@ -368,7 +386,8 @@ static void find_state(const struct lang_code *w)
 /* ---- the end: a note when it was not the root, as a frame without an object, if there is room;
  * the head */
 
-static void end_walk(const struct lang_code *w)
+/* R4 = why it ended. */
+static void note_ends(const struct lang_code *w)
 {
 	const struct {
 		int label;
@@ -381,7 +400,7 @@ static void end_walk(const struct lang_code *w)
 		{w->root, LANG_ROOT},
 	};
 	struct code *c = w->c;
-	int note = code_label(c), done = code_label(c);
+	int note = code_label(c);
 
 	for (size_t i = 0; i < COUNT(ends); i++) {
 		code_bind(c, ends[i].label);
@@ -389,6 +408,14 @@ static void end_walk(const struct lang_code *w)
 		code_jump(c, note);
 	}
 	code_bind(c, note);
+}
+
+/* In: R4 as above. */
+static void end_walk(const struct lang_code *w)
+{
+	struct code *c = w->c;
+	int done = code_label(c);
+
 	lang_get(w, R1, CELL_COUNT);
 	code_jump_imm(c, BPF_JEQ, R4, LANG_ROOT, done);
 	code_jump_imm(c, BPF_JGE, R1, (int32_t)w->most, done);
@@ -403,36 +430,104 @@ static void end_walk(const struct lang_code *w)
 	code_store(c, 4, SCRATCH, w->frames - HEAD_SIZE, R1);
 }
 
+/* ---- the walk */
+
+static void make_labels(struct lang_code *w)
+{
+	int *const labels[] = {&w->unreadable, &w->no_thread, &w->no_runtime, &w->limit, &w->root,
+			       &w->blocks,     &w->add,	      &w->next,	      &w->finish};
+
+	for (size_t i = 0; i < COUNT(labels); i++)
+		*labels[i] = code_label(w->c);
+	for (unsigned i = 0; i < STAGES; i++)
+		w->stages[i] = code_label(w->c);
+}
+
+/* In: R2 is the address of the caller's STACK_SCRATCH. Returns 1 when the stack is complete. */
+void gen_lang_body(struct gen *g, const struct walk_body *b)
+{
+	struct code *c = g->code;
+	struct lang_code w = {.g = g,
+			      .c = c,
+			      .frames = b->slot.offset + HEAD_SIZE,
+			      .work = b->at,
+			      .most = b->depth,
+			      .marks = b->marks,
+			      .is_called = true};
+
+	make_labels(&w);
+	g->in_map = b->in_map;
+	code_load(c, 8, SCRATCH, R2, 0);
+	code_load(c, 8, TMP, R2, STACK_CTX - STACK_SCRATCH);
+	lang_get(&w, R1, CELL_STAGE);
+	for (int i = STAGE_START + 1; i < STAGES; i++)
+		code_jump_imm(c, BPF_JEQ, R1, i, w.stages[i]);
+	find_state(&w);
+	lang_frames(&w);
+	note_ends(&w);
+	lang_set(&w, CELL_NOTE, R4);
+	code_const(c, R0, 1);
+	code_exit(c);
+}
+
+/* R4 = why it ended. */
+static void call_rounds(const struct lang_code *w, struct spill slot)
+{
+	const struct walk_body b = {.kind = WALK_LANG,
+				    .slot = slot,
+				    .at = w->work,
+				    .depth = w->most,
+				    .marks = w->marks,
+				    .in_map = w->g->in_map,
+				    .label = code_label(w->c)};
+	struct code *c = w->c;
+
+	if (array_grow(w->g->walks, w->g->walk_count, w->g->walk_cap))
+		c->failed = true;
+	else
+		w->g->walks[w->g->walk_count++] = b;
+	lang_zero(w, CELL_STAGE);
+	code_const(c, R1, LANG_UNREADABLE);
+	lang_set(w, CELL_NOTE, R1);
+	code_store(c, 8, FRAME, STACK_SCRATCH, SCRATCH);
+	code_store(c, 8, FRAME, STACK_CTX, TMP);
+	code_const(c, R1, CALLS_MOST);
+	code_function(c, R2, b.label);
+	code_helper(c, FUNC_LOOP, REG(R1), REG(R2), SUM(FRAME, STACK_SCRATCH), IMM(0));
+	lang_get(w, R4, CELL_NOTE);
+}
+
 void gen_lang(struct gen *g, const struct insn *in)
 {
 	struct spill slot = gen_slot(g, in->s);
 	uint32_t size = gen_slot_type(g, in->s)->size;
 	struct code *c = g->code;
+	int done = code_label(c);
 	struct lang_code w = {.g = g,
 			      .c = c,
 			      .frames = slot.offset + HEAD_SIZE,
 			      .work = slot.offset + HEAD_SIZE + (int32_t)size,
 			      .most = size / 16,
-			      .marks = in->imm & LANGUAGE_ENTRIES,
-			      .unreadable = code_label(c),
-			      .no_thread = code_label(c),
-			      .no_runtime = code_label(c),
-			      .limit = code_label(c),
-			      .root = code_label(c),
-			      .frame = code_label(c),
-			      .blocks = code_label(c),
-			      .add = code_label(c),
-			      .next = code_label(c),
-			      .finish = code_label(c)};
+			      .marks = in->imm & LANGUAGE_ENTRIES};
 
 	if (g->world->lang_fd < 0 || !slot.in_scratch) {
 		gen_fail(g, -EINVAL, "bad-program", "a stack of a script is not possible here");
 		return;
 	}
+	make_labels(&w);
 	if (g->frame->padded[in->s])
 		gen_zero(g, slot, HEAD_SIZE, size);
 	find_target(&w, in->imm & ~LANGUAGE_ENTRIES);
-	find_state(&w);
-	lang_frames(&w);
+	if (g->world->has_may_goto) {
+		find_state(&w);
+		lang_frames(&w);
+		note_ends(&w);
+	} else {
+		call_rounds(&w, slot);
+		code_jump(c, done);
+		code_bind(c, w.no_runtime);
+		code_const(c, R4, LANG_NO_RUNTIME);
+		code_bind(c, done);
+	}
 	end_walk(&w);
 }

@@ -31,7 +31,19 @@ enum cell {
 	CELL_LEN,
 	CELL_TASK,
 	CELL_EXEC,
+	CELL_STAGE, /* where the next round continues, enum stage */
+	CELL_NOTE,  /* how it ended, enum lang_note */
 	CELLS,
+};
+
+/* What a round of a walk begins with, where its rounds are calls. */
+enum stage {
+	STAGE_START,
+	STAGE_THREAD,
+	STAGE_FRAME,
+	STAGE_BLOCK,
+	STAGE_STEP,
+	STAGES,
 };
 
 /* Where it is, from the end of the slot; the last part is what is sent. */
@@ -49,8 +61,10 @@ struct lang_code {
 	int32_t frames, work; /* in scratch memory */
 	uint32_t most;	      /* frames */
 	bool marks;	      /* those by which the interpreter was entered */
+	bool is_called;	      /* this is a function that bpf_loop calls for each round */
 	/* labels */
-	int unreadable, no_thread, no_runtime, limit, root, frame, blocks, add, next, finish;
+	int stages[STAGES];
+	int unreadable, no_thread, no_runtime, limit, root, blocks, add, next, finish;
 };
 
 /* Offset and size of a field, for lang_field() and lang_follow(). */
@@ -67,8 +81,10 @@ void lang_field(const struct lang_code *w, int dst, int offset, int size);
 void lang_read(const struct lang_code *w, int size, int fail);
 /* R1 = the word at the address in a cell + a field of the target */
 void lang_follow(const struct lang_code *w, enum cell from, int offset, int size);
-/* One round more; to `end` after too many. */
-void lang_round(const struct lang_code *w, int32_t most, int end);
+/* The next round, from a stage on: to its label, or by another call. */
+void lang_again(const struct lang_code *w, enum stage stage, int end);
+/* The same, if it is one of so many; else to `end`. */
+void lang_round(const struct lang_code *w, int32_t most, int end, enum stage stage);
 
 /* gen_lang_frames.c: from CELL_STATE on, all frames. */
 void lang_frames(const struct lang_code *w);

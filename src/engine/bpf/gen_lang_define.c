@@ -125,14 +125,13 @@ static void take_register(const struct lang_code *w)
 static void take_steps(const struct lang_code *w)
 {
 	struct code *c = w->c;
-	int again, chunk = code_label(c), go_on = code_label(c), done = code_label(c);
+	int chunk = code_label(c), go_on = code_label(c), done = code_label(c);
 
 	lang_zero(w, CELL_TIMES);
-	again = code_here(c);
+	code_bind(c, w->stages[STAGE_STEP]);
 	lang_get(w, R1, CELL_TIMES);
 	lang_field(w, R2, TARGET(step_count));
 	code_jump_if(c, BPF_JGE, R1, R2, done);
-	code_may_goto(c, done);
 	find_source(w);
 	code_load(c, 1, R1, R3, STEP(kind));
 	code_jump_imm(c, BPF_JEQ, R1, LANG_STEP_COPY, chunk);
@@ -146,7 +145,7 @@ static void take_steps(const struct lang_code *w)
 	lang_get(w, R1, CELL_TIMES);
 	code_alu_imm(c, BPF_ADD, R1, 1);
 	lang_set(w, CELL_TIMES, R1);
-	code_jump(c, again);
+	lang_again(w, STAGE_STEP, done);
 	code_bind(c, done);
 }
 

@@ -191,7 +191,7 @@ static void take_frames(const struct lang_code *w)
 	int keep = code_label(c), array = code_label(c), go_on = code_label(c);
 	int skipped = code_label(c);
 
-	code_bind(c, w->frame);
+	code_bind(c, w->stages[STAGE_FRAME]);
 	lang_get(w, TMP2, CELL_NEXT);
 	code_jump_imm(c, BPF_JEQ, TMP2, 0, w->root);
 	lang_get(w, R1, CELL_END);
@@ -229,8 +229,7 @@ static void take_frames(const struct lang_code *w)
 	lang_get(w, R2, CELL_END);
 	code_jump_if(c, BPF_JGT, R1, R2, w->unreadable);
 	code_bind(c, go_on);
-	lang_round(w, LANG_ROUNDS_MOST, w->unreadable);
-	code_jump(c, w->frame);
+	lang_round(w, LANG_ROUNDS_MOST, w->unreadable, STAGE_FRAME);
 }
 
 /* CELL_SORT and CELL_ENDED for the stack of blocks in CELL_NEXT. */
@@ -380,7 +379,8 @@ static void take_blocks(const struct lang_code *w)
 	lang_follow(w, CELL_BLOCK, TARGET(shape.position));
 	lang_set(w, CELL_STATEMENT, R1);
 	code_bind(c, again);
-	lang_round(w, LANG_BLOCK_MOST, w->unreadable);
+	lang_round(w, LANG_BLOCK_MOST, w->unreadable, STAGE_BLOCK);
+	code_bind(c, w->stages[STAGE_BLOCK]);
 	lang_get(w, R1, CELL_NUMBER);
 	code_jump_imm(c, BPF_JSGE, R1, 0, has_block);
 	lang_get(w, R1, CELL_NEXT);

@@ -57,15 +57,20 @@ void walk_read_kernel(struct walk *w, int what, int reg, uint32_t offset)
 		    IMM(8), SUM(reg, (int32_t)offset));
 }
 
-void walk_add_body(struct walk *w, int label, bool of_mapping)
+void walk_add_body(struct walk *w, int label, bool asked)
 {
 	struct gen *g = w->g;
 
 	if (array_grow(g->walks, g->walk_count, g->walk_cap))
 		g->code->failed = true;
 	else
-		g->walks[g->walk_count++] = (struct walk_body){of_mapping, w->slot,	 w->at,
-							       w->depth,   w->may_sleep, label};
+		g->walks[g->walk_count++] =
+			(struct walk_body){.kind = asked ? WALK_ASKED : WALK_ROUNDS,
+					   .slot = w->slot,
+					   .at = w->at,
+					   .depth = w->depth,
+					   .may_sleep = w->may_sleep,
+					   .label = label};
 }
 
 /* Add the frame of pc, in TMP. An address that means something only in this
@@ -282,7 +287,9 @@ void gen_walk_bodies(struct gen *g)
 				 .done = code_label(g->code)};
 
 		code_bind(g->code, b.label);
-		if (b.of_mapping)
+		if (b.kind == WALK_LANG)
+			gen_lang_body(g, &b);
+		else if (b.kind == WALK_ASKED)
 			walk_mapping_body(&w);
 		else
 			gen_rounds_body(&w);

@@ -65,7 +65,7 @@ void walk_store(struct walk *w, int what, int reg);
 /* `what` = the word of the kernel at an offset of what `reg` points to. */
 void walk_read_kernel(struct walk *w, int what, int reg, uint32_t offset);
 /* A function of its own that `label` is bound to later: of a round, or of a mapping. */
-void walk_add_body(struct walk *w, int label, bool of_mapping);
+void walk_add_body(struct walk *w, int label, bool asked);
 
 /* gen_walk_find.c. WALK_MAPPING = the mapping of TMP2. */
 void walk_find_mapping(struct walk *w);

@@ -186,6 +186,29 @@ static void mark_exact(struct walk *w)
 	code_bind(c, none);
 }
 
+/* WALK_LINK, which the kernel stores before the stack pointer and pc of what was interrupted. */
+static void find_link(struct walk *w)
+{
+	struct code *c = w->g->code;
+	int none = code_label(c);
+
+	if (!w->cpu->link)
+		return;
+	walk_load(w, R1, WALK_RULE);
+	code_alu_imm(c, BPF_RSH, R1, 16);
+	code_alu_imm(c, BPF_AND, R1, 0xff & ~UNWIND_SIGNAL);
+	code_jump_imm(c, BPF_JNE, R1, UNWIND_AT_SP, none);
+	walk_load(w, R3, WALK_OFFSETS);
+	code_alu_imm(c, BPF_ARSH, R3, 32);
+	walk_load(w, R1, WALK_SP);
+	code_alu(c, BPF_ADD, R3, R1);
+	code_alu_imm(c, BPF_SUB, R3, 16);
+	read_user(w, 8);
+	walk_load(w, R1, WALK_READ);
+	walk_store(w, WALK_LINK, R1);
+	code_bind(c, none);
+}
+
 /* The round is over: the caller is the frame to look at. */
 static void go_up(struct walk *w)
 {
@@ -203,6 +226,7 @@ static void go_up(struct walk *w)
 	code_jump(c, ordered);
 	code_bind(c, is_signal); /* its stack may be anywhere */
 	mark_exact(w);
+	find_link(w);
 	code_bind(c, ordered);
 	walk_load(w, R1, WALK_NEW);
 	if (w->cpu->link) { /* bits above the address may authenticate it */

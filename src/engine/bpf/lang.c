@@ -75,11 +75,15 @@ int lang_open(struct bpf_engine *e, const struct program *p, struct diag *d)
 
 	if (w->lang_fd >= 0 || !program_uses(p, OP_LSTACK))
 		return 0;
-	err = feature_has(&e->features, FEATURE_MAY_GOTO) ? find_places(&w->lang_places) : -ENOTSUP;
+	w->has_may_goto = feature_has(&e->features, FEATURE_MAY_GOTO);
+	err = w->has_may_goto || feature_has(&e->features, FEATURE_BPF_LOOP)
+		      ? find_places(&w->lang_places)
+		      : -ENOTSUP;
 	if (err)
-		return diag_error(d, -ENOTSUP, "lang-places",
-				  "stacks of scripts need x86-64, and Linux 6.9 that describes its "
-				  "types (BTF)");
+		return diag_error(
+			d, -ENOTSUP, "lang-places",
+			"stacks of scripts need x86-64, and Linux 5.17 that describes its "
+			"types (BTF)");
 	err = make_map(&w->lang_fd, BPF_MAP_TYPE_HASH, 8, sizeof(struct lang_target), TARGETS_MOST,
 		       "lang", d);
 	if (!err)

@@ -193,6 +193,19 @@ static int refuse_each(struct bpf_engine *e, const struct program *p, struct dia
 	return 0;
 }
 
+/* Is a walk over a stack, of the program or of a script, a function that bpf_loop calls? */
+static bool calls_walk(const struct bpf_engine *e, const struct clause *c)
+{
+	for (uint32_t k = 0; k < c->insn_count; k++) {
+		enum op op = c->code[k].op;
+
+		if ((op == OP_USTACK && e->world.walk.loops == LOOPS_CALLED) ||
+		    (op == OP_LSTACK && !e->world.has_may_goto))
+			return true;
+	}
+	return false;
+}
+
 int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, uint32_t *scratch,
 	     struct diag *d)
 {
@@ -207,7 +220,8 @@ int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, 
 		return -ENOTSUP;
 	for (uint32_t i = 0; i < p->clause_count; i++) {
 		const struct clause *c = &p->clauses[i];
-		int err = frame_plan(&e->arena, p, c, e->world.loops, &frames[i]);
+		int err = frame_plan(&e->arena, p, c,
+				     calls_walk(e, c) ? LOOPS_CALLED : e->world.loops, &frames[i]);
 
 		if (err == -E2BIG) {
 			diag_error_at(d, err, "too-large", c->span,
