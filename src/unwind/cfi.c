@@ -112,7 +112,7 @@ static struct unwind_rule make_rule(const struct cfi *c)
 	set_place(s->fp, &r.fp, &r.fp_off);
 	if (!set_place(s->ra, &r.ra, &r.ra_off))
 		return unknown;
-	/* A function by hand may keep it in a register that a walk does not follow: rawmemchr(). */
+	/* Assembler may keep it in a register that a walk does not follow: x15 in glibc. */
 	if (r.ra == UNWIND_SAME && c->fde->cie->ra != c->cpu->ra)
 		return unknown;
 	if (c->fde->cie->is_signal)

@@ -1,7 +1,7 @@
 /* What signal handlers return to on aarch64: two instructions in the kernel's own image, with no
- *call frame information (arch/arm64/kernel/vdso/sigreturn.S says why). They are known by their
- *bytes, as gdb and libgcc know them. There the stack pointer is at the kernel's struct rt_sigframe,
- *with all registers of the code that was interrupted:
+ * call frame information (arch/arm64/kernel/vdso/sigreturn.S says why). They are known by their
+ * bytes, as gdb and libgcc know them. There the stack pointer is at the kernel's frame of the
+ * signal, with all registers of the code that was interrupted:
  *
  *	sp + 0		siginfo_t, 128 bytes
  *	sp + 128	ucontext_t, 176 bytes before its uc_mcontext
@@ -18,11 +18,11 @@
 
 /* clang-format off */
 static const uint8_t code[SIZE] = {
-	0x68, 0x11, 0x80, 0xd2, /* mov x8, #139: rt_sigreturn */
+	0x68, 0x11, 0x80, 0xd2, /* mov x8, #139: the system call that returns */
 	0x01, 0x00, 0x00, 0xd4, /* svc #0 */
 };
 
-#define SP		0x8f /* DW_OP_breg31 */
+#define SP		0x8f /* an expression: register 31 and an offset */
 #define SLEB(n)		((n) & 0x7f) | 0x80, (n) >> 7
 #define REGISTER(n)	SLEB(312 + 8 * (n))
 

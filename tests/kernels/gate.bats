@@ -53,7 +53,7 @@ setup() {
 }
 
 @test "stacks of scripts: the rounds of their walk are calls of bpf_loop" {
-	local hit="uprobe:$(ldd "$NOPAL" | awk '$1 == "libc.so.6" { print $3 }'):getppid"
+	local hit="uprobe:libc:getppid /pid == cpid/"
 	printf '%s\n' 'import os' 'def f(n):' '    return f(n - 1) if n else os.getppid()' 'f(2)' >f.py
 	run "$NOPAL" -q -f folded -e "$hit { @[pystack] = count() }" -c "/usr/bin/python3.11 -I -S f.py"
 	[ "$output" = "<module> ($PWD/f.py:4);f ($PWD/f.py:3);f ($PWD/f.py:3);f ($PWD/f.py:3) 1" ]
