@@ -87,7 +87,7 @@ same_as_gdb() {
 @test "stacks of every depth are keys of their own, alone, in tuples and beside texts" {
 	local long
 	long=$(printf 'x%.0s' {1..80})
-	run "$NOPAL" -q -e "let @four = lruhash(1000); usdt:$frames:frames:here { @[ustack] = count();
+	run "$NOPAL" -q -e "let @four = percpulruhash(1000); usdt:$frames:frames:here { @[ustack] = count();
 			@two[ustack, kstack(3), \"$long\"] = sum(7); @three[ustack] = hist(1); @four[ustack, \"s\"] = max(4) }" \
 		-c "$frames 3 depths"
 	[ "$(grep -c '^]: 3$' <<<"$output")" = 101 ]
