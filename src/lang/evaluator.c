@@ -1,13 +1,12 @@
 /* The function of Ruby that runs instructions, vm_exec_core, which has no symbol in what
  * distributions ship. Compiled code has the addresses of the parts of that function, so there is
- * a table of them, one for each instruction, which the dynamic linker fills:
+ * a table of them, one for each instruction, which the dynamic linker fills by .rela.dyn:
  *
- *	.rela.dyn	{ slot, addend } { slot + 8, addend } ...	 as many as there are
- *instructions, each addend in one function .eh_frame_hdr	where each function begins, sorted
- *(Linux Standard Base 5, 10.6.2)
+ *	{ slot, addend }, { slot + 8, addend }, ...	each addend in one function
  *
- * How many there are depends on the version, and is in the tables. Only a table of exactly so many
- * is taken, and only if there is one. */
+ * Where functions begin is in .eh_frame_hdr, sorted (Linux Standard Base 5, 10.6.2). How many
+ * instructions there are depends on the version, and is in tables.c. Only a table of exactly so
+ * many is taken, and only if there is one. */
 #include "lang/inside.h"
 
 #include <elf.h>
