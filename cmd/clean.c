@@ -25,7 +25,7 @@ static int run_clean(const struct command *c, char **argv)
 	pid_t pid;
 	int code;
 
-	return options_parse_pid(c, argv, &pid, &code) ? clean(pid) : code;
+	return options_parse_pid(c, argv, NULL, &pid, &code) ? clean(pid) : code;
 }
 
 const struct command command_clean = {

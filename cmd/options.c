@@ -365,9 +365,9 @@ const struct option pid_options[] = {
 	{0},
 };
 
-bool options_parse_pid(const struct command *c, char **argv, pid_t *pid, int *code)
+bool options_parse_pid(const struct command *c, char **argv, void *target, pid_t *pid, int *code)
 {
-	int words = options_parse(c, argv, NULL, code);
+	int words = options_parse(c, argv, target, code);
 	const char *needed;
 
 	if (words < 0)

@@ -38,7 +38,7 @@ take_fn take_help;     /* print the help; the command line is answered */
  * order. Returns their number, or -1 when the command is to end with *code. */
 int options_parse(const struct command *c, char **argv, void *target, int *code);
 /* The same of a command whose only word is a process ID: false when it is to end with *code. */
-bool options_parse_pid(const struct command *c, char **argv, pid_t *pid, int *code);
+bool options_parse_pid(const struct command *c, char **argv, void *target, pid_t *pid, int *code);
 extern const struct option pid_options[]; /* that it has */
 /* The first row of the tables that matches what was typed; NULL: none does. */
 const struct option *options_find(const struct command *c, const char *arg,

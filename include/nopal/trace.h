@@ -221,6 +221,11 @@ int nopal_doctor_process(pid_t pid, nopal_output_fn *output, void *arg, struct n
  * and the stack of each thread in its language. The threads are stopped for a moment. -ESRCH,
  * -EPERM; -ENOENT: it has none that is known; -ENOTSUP: it has, but no stack can be read. */
 int nopal_lang_process(pid_t pid, nopal_output_fn *output, void *arg, struct nopal_diag *d);
+/* Have a HotSpot JVM (JDK 17 or newer) write down the names of the functions that it has compiled,
+ * by which stacks of the program are named, in /tmp/perf-PID.map; and pass on as text where. It is
+ * asked as jcmd does it, as its own user. -ESRCH, -EPERM; -ENOENT: it is no such JVM; -ENOTSUP: it
+ * cannot do it; -ETIMEDOUT. */
+int nopal_lang_perf_map(pid_t pid, nopal_output_fn *output, void *arg, struct nopal_diag *d);
 /* Undo what a tracer in user mode that was killed left in a process. Number of sites; -ENOENT:
  * there is nothing; -EBUSY: that tracer runs. */
 int nopal_clean(pid_t pid, struct nopal_diag *d);

@@ -24,7 +24,7 @@ struct look {
 static const char *state_of(const struct look *l, const struct lang_runtime *r)
 {
 	if (r->kind == LANG_JVM && lang_jvm_flag(r, &l->memory, "PreserveFramePointer"))
-		return "ustack names its code by /tmp/perf-PID.map: run jcmd PID Compiler.perfmap";
+		return "ustack names its code by /tmp/perf-PID.map: run nopal lang --perf-map PID";
 	return r->problem ? r->problem : "its stacks can be read";
 }
 

@@ -92,6 +92,19 @@ bool lang_jvm_flag(const struct lang_runtime *r, const struct lang_memory *m, co
  * without, unless -XX:+PreserveFramePointer. `maps`, `images`: as for lang_recognise(). */
 bool lang_keeps_frames(pid_t pid, struct str maps, struct lang_images *images);
 
+/* What a JVM said, or why it said nothing. */
+enum lang_answer {
+	LANG_ANSWER_GIVEN,  /* "0\n", or the number of an error; then text */
+	LANG_ANSWER_DENIED, /* its user cannot do it */
+	LANG_ANSWER_DEAF,   /* it takes no SIGQUIT */
+	LANG_ANSWER_ENDED,  /* the process has ended */
+	LANG_ANSWER_NONE,   /* it did not answer in time, or not as a JVM does */
+	LANG_ANSWERS,
+};
+
+/* Run a command of jcmd in a process, which must be a HotSpot JVM: "Compiler.perfmap". What it
+ * says, untrusted, goes to the end of `text`. -errno: the process cannot be looked at. */
+int lang_jvm_ask(pid_t pid, const char *command, struct buf *text, enum lang_answer *answer);
 /* Memory of a live process, by process_vm_readv(2). */
 struct lang_memory lang_memory_of(const pid_t *pid);
 

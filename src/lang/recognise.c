@@ -325,7 +325,7 @@ static bool look_jvm(struct look *l)
 	l->out->root = l->at[JVM_STRUCTS];
 	l->out->code_type = l->has[JVM_TYPES] ? l->at[JVM_TYPES] : 0;
 	l->out->problem = "ustack ends at its code, which keeps no frame pointers: start it with "
-			  "-XX:+PreserveFramePointer, and for names run jcmd PID Compiler.perfmap";
+			  "-XX:+PreserveFramePointer, and for names run nopal lang --perf-map PID";
 	return true;
 }
 

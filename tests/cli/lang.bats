@@ -149,7 +149,7 @@ END
 	[[ "$output" =~ ^node\ [0-9]+\.[0-9]+.*--perf-basic-prof ]]
 	run "$NOPAL" lang $java
 	[ "$status" = 1 ]
-	[[ "$output" == jvm*"start it with -XX:+PreserveFramePointer, and for names run jcmd PID Compiler.perfmap" ]]
+	[[ "$output" == jvm*"start it with -XX:+PreserveFramePointer, and for names run nopal lang --perf-map PID" ]]
 	kill $node $java
 }
 

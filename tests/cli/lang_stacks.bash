@@ -10,6 +10,8 @@ use() {
 	libc=$(ldd "$NOPAL" | awk '$1 == "libc.so.6" { print $3 }')
 	[ "$root" ] || return 0
 	libc=$root/lib/x86_64-linux-gnu/libc.so.6
+	# The first moments of a process are of an unknown runtime, if its program is in none of the usual places.
+	export WAIT=0.5
 	work=$root/tmp
 	mkdir -p "$work/lang"
 	cp "$scripts"/* "$work/lang"

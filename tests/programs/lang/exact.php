@@ -1,6 +1,6 @@
 <?php
 # Random chains of calls; each is written down as PHP itself sees it, before gethostname(). exact.php FILE ROUNDS
-$out = fopen($argv[1], 'w');
+usleep((int)(1e6 * (float)getenv('WAIT'))); $out = fopen($argv[1], 'w');
 function leaf() {
     global $out;
     $b = debug_backtrace(DEBUG_BACKTRACE_IGNORE_ARGS);

@@ -1,6 +1,6 @@
 # Random chains of calls; each is written down as Perl itself sees it, before getppid(). exact.pl FILE ROUNDS
 use strict;
-open(my $out, '>', $ARGV[0]);
+select undef, undef, undef, $ENV{WAIT} // 0; open(my $out, '>', $ARGV[0]);
 sub leaf {
     my (@subs, @lines, @t);
     for (my $i = 0; my @c = caller($i); $i++) {

@@ -1,6 +1,6 @@
 # Random chains of calls in four threads; each is written down as Python itself sees it, innermost caller first, before
 # getppid(). exact.py FILE ROUNDS
-import os, random, sys, threading, traceback
+import os, random, sys, threading, time, traceback; time.sleep(float(os.environ.get('WAIT', 0)))
 
 out = open(sys.argv[1], 'w')
 rounds = int(sys.argv[2])

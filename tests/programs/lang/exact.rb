@@ -1,6 +1,6 @@
 # Random chains of calls; each is written down as Ruby itself sees it, without functions written in C, before
 # Process.ppid. exact.rb FILE ROUNDS
-OUT = File.open(ARGV[0], 'w')
+sleep ENV['WAIT'].to_f; OUT = File.open(ARGV[0], 'w')
 OWN = %w[a b g m leaf run <main>]
 
 def leaf

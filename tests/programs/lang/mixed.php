@@ -1,5 +1,5 @@
 <?php
-function leaf() { gethostname(); }
+usleep((int)(1e6 * (float)getenv('WAIT'))); function leaf() { gethostname(); }
 function cb($x) { leaf(); return $x; }
 function work($n) { return $n ? work($n - 1)
 	: array_map('cb', [1]); }

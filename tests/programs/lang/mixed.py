@@ -1,5 +1,5 @@
 # A thread that calls a generator from C, and that C again, which calls back.
-import os, threading
+import os, threading, time; time.sleep(float(os.environ.get('WAIT', 0)))
 def leaf(): os.getppid()
 def key(k):
     leaf()

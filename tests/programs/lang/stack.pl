@@ -1,4 +1,4 @@
-sub leaf { my $x = getppid(); }
+select undef, undef, undef, $ENV{WAIT} // 0; sub leaf { my $x = getppid(); }
 sub rec { my $n = shift; 
   if ($n) { return rec($n-1); }
   leaf(); }

@@ -1,4 +1,4 @@
-import os, threading, asyncio
+import os, threading, asyncio, time; time.sleep(float(os.environ.get('WAIT', 0)))
 def leaf(): os.getppid()
 def rec(n):
     if n: rec(n-1)
