@@ -223,7 +223,7 @@ int nopal_doctor_process(pid_t pid, nopal_output_fn *output, void *arg, struct n
 int nopal_lang_process(pid_t pid, nopal_output_fn *output, void *arg, struct nopal_diag *d);
 /* Have a HotSpot JVM (JDK 17 or newer) write down the names of the functions that it has compiled,
  * by which stacks of the program are named, in /tmp/perf-PID.map; and pass on as text where. It is
- * asked as jcmd does it, as its own user. -ESRCH, -EPERM; -ENOENT: it is no such JVM; -ENOTSUP: it
+ * asked as jcmd does it, as its own user. -ESRCH, -EPERM; -ENOENT: it is not a JVM; -ENOTSUP: it
  * cannot do it; -ETIMEDOUT. */
 int nopal_lang_perf_map(pid_t pid, nopal_output_fn *output, void *arg, struct nopal_diag *d);
 /* Undo what a tracer in user mode that was killed left in a process. Number of sites; -ENOENT:

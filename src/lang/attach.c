@@ -55,7 +55,7 @@ static bool become_user(const struct attach *a)
 
 static int connect_once(const struct attach *a)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct sockaddr_un address = {AF_UNIX, ""};
 	const struct timeval most = {WAIT_MS / 1000, 0};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
