@@ -136,6 +136,7 @@ void jumps_free(struct inject *x)
 	free(x->jumps);
 }
 
+#if !defined(__aarch64__)
 /* 90 e9 rel32: rel32 changes */
 int try_jump(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES])
 {
@@ -168,3 +169,4 @@ int try_jump(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BY
 	err = plan_settle(x, s, INJECT_RETARGET, 0);
 	return err ? err : 1;
 }
+#endif

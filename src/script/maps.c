@@ -21,7 +21,7 @@ static void check_bit_or(struct check *c, struct expr *e)
 	e->shape = shape_of((struct type){.kind = TYPE_BIT_OR, .show = SHOW_HEX});
 }
 
-#define MOST_BITS 5 /* of a script; pct() keeps one more */
+#define MOST_BITS 6
 
 /* hist(n), hist(n, k) */
 static void check_hist(struct check *c, struct expr *e)

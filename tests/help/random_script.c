@@ -162,6 +162,25 @@ static void script_function(struct script_maker *m, unsigned depth)
 	}
 }
 
+/* (a + b). One of the two is a variable when the other may be a constant: of constants a division
+ * by zero and more than 64 bits are errors. */
+static void script_operation(struct script_maker *m, unsigned depth)
+{
+	size_t at = m->out.len;
+	bool varies;
+
+	buf_text(&m->out, "(");
+	script_number(m, depth);
+	varies = memchr(m->out.ptr + at, '$', m->out.len - at) ||
+		 memchr(m->out.ptr + at, '@', m->out.len - at);
+	buf_printf(&m->out, " %s ", PICK(m, "+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"));
+	if (varies)
+		script_number(m, depth);
+	else
+		buf_printf(&m->out, "$v%u", script_random(m, SCRIPT_VARIABLES));
+	buf_text(&m->out, ")");
+}
+
 static void script_number(struct script_maker *m, unsigned depth)
 {
 	if (depth && script_random(m, 5) == 0) {
@@ -196,14 +215,7 @@ static void script_number(struct script_maker *m, unsigned depth)
 		script_number(m, depth - 1);
 		buf_text(&m->out, ")");
 		break;
-	default:
-		buf_text(&m->out, "(");
-		script_number(m, depth - 1);
-		buf_printf(&m->out, " %s ",
-			   PICK(m, "+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"));
-		script_number(m, depth - 1);
-		buf_text(&m->out, ")");
-		break;
+	default: script_operation(m, depth - 1); break;
 	}
 }
 
