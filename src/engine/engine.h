@@ -35,6 +35,8 @@ struct engine_options {
 	/* For walks over user stacks; the engine may give it memory until it closes.
 	 * NULL: none are wanted. */
 	struct unwind_tables *unwind;
+	void (*await_unwind)(void *await_arg); /* they are not complete before that has returned */
+	void *await_arg;
 	struct lang_names *langs; /* for stacks of scripts: runtimes of processes come from there,
 				     and functions go there; NULL: there are none */
 	struct buf *log; /* -v: lines about what was loaded, and how; NULL: none are kept */

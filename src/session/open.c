@@ -366,6 +366,8 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 		.agent_fd = t->agent.fd > 0 ? t->agent.fd : 0,
 		.events = t->options.events,
 		.unwind = t->unwind,
+		.await_unwind = session_await_stacks,
+		.await_arg = t,
 		.langs = t->langs,
 		.log = t->options.verbose ? &t->log : NULL,
 	};
@@ -437,6 +439,7 @@ int session_open(struct nopal_trace *t, const char *script, struct diag *d)
 		err = session_open_stacks(t);
 	if (!err)
 		err = open_engine(t, d);
+	session_await_stacks(t);
 	if (!err)
 		symbols_demangle(t->symbols, t->facts.demangle, !options.folded);
 	if (!err && (t->options.lines || t->facts.show_debug_info))

@@ -3,6 +3,7 @@
 #ifndef NOPAL_SESSION_SESSION_H
 #define NOPAL_SESSION_SESSION_H
 
+#include <pthread.h>
 #include <signal.h>
 
 #include "base/clock.h"
@@ -79,6 +80,8 @@ struct stack_watch {
 	pid_t *stale; /* processes that have mapped something since their maps were read; owned */
 	size_t stale_count, stale_cap;
 	struct lang_images jvms; /* files of JVMs that were looked at */
+	pthread_t reader;	 /* reads what processes map, while the engine is built */
+	bool is_reading;
 };
 
 /* ---- extend.c: A small set of process ids, and images that come while the run goes on. */
@@ -221,8 +224,10 @@ bool session_saw_nothing(struct nopal_trace *t);
 /* Say what was armed, who has it mapped, and what the probes need to fire. */
 void session_explain_zero(struct nopal_trace *t, struct diag *d);
 /* ---- stacks.c */
-/* Read the rows of all files that the traced processes map, if the script keeps user stacks. */
+/* Begin to read the rows of all files that the traced processes map, if the script keeps user
+ * stacks: until session_await_stacks() has been called, nobody else uses them, or the symbols. */
 int session_open_stacks(struct nopal_trace *t);
+void session_await_stacks(void *trace); /* again is fine */
 bool session_saw_names(const struct nopal_trace *t);
 void session_close_stacks(struct nopal_trace *t);
 /* The probes of one more program: which processes matter for their sake. */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/sysmacros.h>
@@ -251,6 +252,40 @@ static void see_all(struct nopal_trace *t)
 		session_see_stacks(t, t->followed.pids[i]);
 }
 
+/* Rows take half of the time until all is attached, and the engine need not wait for them before it
+ * makes its maps. */
+static void *read_mapped(void *trace)
+{
+	struct nopal_trace *t = trace;
+
+	if (!t->stacks.of_all && (!t->pid || t->options.follow))
+		read_own(t);
+	see_all(t);
+	return NULL;
+}
+
+static void start_reading(struct nopal_trace *t)
+{
+	struct stack_watch *s = &t->stacks;
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are not for a thread of ours */
+	s->is_reading = !pthread_create(&s->reader, NULL, read_mapped, t);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!s->is_reading)
+		read_mapped(t);
+}
+
+void session_await_stacks(void *trace)
+{
+	struct stack_watch *s = &((struct nopal_trace *)trace)->stacks;
+
+	if (s->is_reading)
+		pthread_join(s->reader, NULL);
+	s->is_reading = false;
+}
+
 int session_open_stacks(struct nopal_trace *t)
 {
 	int err;
@@ -258,12 +293,9 @@ int session_open_stacks(struct nopal_trace *t)
 	if (!wants_stacks(t))
 		return 0;
 	err = unwind_tables_new(&t->unwind) ?: session_stack_files(t, t->program);
-	if (err)
-		return err;
-	if (!t->stacks.of_all && (!t->pid || t->options.follow))
-		read_own(t);
-	see_all(t);
-	return 0;
+	if (!err)
+		start_reading(t);
+	return err;
 }
 
 /* Were the mappings of all processes read whose addresses may want a name? What they map later the
@@ -275,6 +307,7 @@ bool session_saw_names(const struct nopal_trace *t)
 
 void session_close_stacks(struct nopal_trace *t)
 {
+	session_await_stacks(t);
 	unwind_tables_free(t->unwind);
 	lang_images_free(&t->stacks.jvms);
 	free(t->stacks.inodes);

@@ -144,6 +144,8 @@ int walk_open(struct bpf_engine *e, struct diag *d)
 	if (e->features.known[FEATURE_BTF] >= 0)
 		read_kernel(m);
 	m->finds_registers = m->finds_mappings && m->loops != LOOPS_WALKED;
+	if (e->options.await_unwind)
+		e->options.await_unwind(e->options.await_arg);
 	return make_maps(e, d);
 }
 
