@@ -47,7 +47,7 @@ static const char *take_feature(void *at, const struct option *o, const char *va
 #define AT(member) offsetof(struct command_line, member)
 static const struct option script_options[] = {
 	{"-e", NULL,                   "SCRIPT",           take_text,      AT(script),                 "run SCRIPT; it refers to the PARAMETERS as $1, $2, ..."},
-	{"-l", NULL,                   NULL,               take_flag,      AT(list),                   "list the probes that match PATTERN, or all USDT probes of this machine"},
+	{"-l", NULL,                   NULL,               take_flag,      AT(list),                   "list the probes that match PATTERN, or all probes of the kernel and of its events"},
 	{"-B", NULL,                   "line|full|none",   take_choice,    AT(run.buffering),          "set how output is buffered"}, /* ORDER: enum buffering */
 	{"-v", NULL,                   NULL,               take_flag,      AT(run.options.verbose),    "print what the verifier says of each program, the kernel features in use, and all sites that are skipped"},
 	{"-I", NULL,                   "FOLDER",           take_line,      AT(header_dirs),            "look for headers in FOLDER, too"},
@@ -119,11 +119,11 @@ static int list_probes(const char *pattern, const struct command_line *line)
 				   &options, d);
 	count = d ? nopal_trace_list(pattern, &options, print_probe, NULL, d) : -ENOMEM;
 	if (count == 0 && !nopal_diag_errors(d))
-		say_error("no probe matches '%s'", pattern);
+		fprintf(stderr, "nopal: no probe matches '%s'\n", pattern);
 	if (d)
 		show_messages(d);
 	nopal_diag_free(d);
-	return count > 0 ? EXIT_OK : EXIT_FAILED;
+	return count >= 0 ? EXIT_OK : EXIT_FAILED;
 }
 
 /* Run the text of -e, or that of the file that the first word names; other words are parameters. */
@@ -168,7 +168,7 @@ static int run_line(const struct command *c, struct command_line *line, int word
 	if (line->info)
 		return command_doctor.run(&command_doctor, none);
 	if (line->list)
-		return list_probes(words ? argv[1] : "usdt:*:*:*", line);
+		return list_probes(words ? argv[1] : "*", line);
 	if (!line->script && !words)
 		return usage_error(c, "no script: give -e 'SCRIPT' or a file");
 	return run_text(line, words, argv + 1);

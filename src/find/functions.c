@@ -48,13 +48,28 @@ static struct found_function function_of(const struct finding *f, struct str nam
 	};
 }
 
-/* Is that the name of the function, without its parameters or with them? A part of a function that
- * the compiler put elsewhere is not: its name has more after the parameters. */
+/* "_Z3fooi" of "_Z3fooi.isra.0", which a compiler made of the function; empty: the symbol is only a
+ * part of one, such as "_Z3fooi.cold". */
+static struct str source_symbol(struct str name)
+{
+	struct str rest = name, first = str_cut(&rest, '.');
+
+	while (rest.len) {
+		struct str word = str_cut(&rest, '.');
+
+		if (str_eq_text(word, "cold") || str_eq_text(word, "part"))
+			return STR("");
+	}
+	return first;
+}
+
+/* Is that the name of the function, without its parameters or with them? */
 static bool is_demangled_name(struct function_walk *w, struct str name)
 {
 	static const enum demangle_form forms[] = {DEMANGLE_WHOLE, DEMANGLE_SHORT};
 
-	if (str_index(name, '.') >= 0)
+	name = source_symbol(name);
+	if (!name.len)
 		return false;
 	for (size_t i = 0; i < COUNT(forms); i++) {
 		struct str plain;
@@ -83,7 +98,7 @@ static int take_symbol(void *arg, const struct symbol *symbol)
 		return 0;
 	if (w->query->is_demangled) {
 		buf_clear(&w->plain);
-		demangle(symbol->name, DEMANGLE_WHOLE, &w->plain);
+		demangle(source_symbol(symbol->name), DEMANGLE_WHOLE, &w->plain);
 		function.plain = buf_as_str(&w->plain);
 	}
 	function.address = symbol->entry;

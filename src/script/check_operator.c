@@ -404,8 +404,9 @@ void check_unary(struct check *c, struct expr *e)
 			    (unsigned long long)a->number);
 	if (c->err)
 		return;
-	e->shape = e->op == OPERATOR_NOT ? shape_bool()
-					 : shape_int(e->op != OPERATOR_BNOT || !is_unsigned(a));
+	e->shape = e->op == OPERATOR_NOT
+			   ? shape_bool()
+			   : shape_int(e->op != OPERATOR_BNOT || a->shape.type.is_signed);
 	e->is_const = a->is_const;
 	e->value = e->op == OPERATOR_NOT    ? !a->value
 		   : e->op == OPERATOR_BNOT ? ~a->value

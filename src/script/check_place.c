@@ -391,6 +391,22 @@ static bool is_array_of(const struct type *t, uint32_t bytes)
 	       t->elements[0].kind == TYPE_INT && t->elements[0].size * t->element_count == bytes;
 }
 
+/* What a pointer of the script leads to must be known, once a file or the kernel is there to know
+ * it. */
+static void check_target(struct check *c, const struct expr *e, const struct type *to)
+{
+	const struct ctype *t = type_target(to);
+
+	for (unsigned i = 0; t && i < 8; i++) {
+		t = check_ctype(c, t);
+		if (t->kind != CTYPE_POINTER)
+			break;
+		t = t->to;
+	}
+	if (t && c->v->count && ctype_is_composite(t) && !check_ctype_known(t))
+		check_unknown_type(c, e, t);
+}
+
 /* To a number, an enum or a pointer. */
 static void check_word_cast(struct check *c, struct expr *e, struct type to)
 {
@@ -486,6 +502,7 @@ void check_cast(struct check *c, struct expr *e)
 		e->shape = shape_of(byte_array_type(c, e, t));
 	} else if (to.kind == TYPE_INT) {
 		check_word_cast(c, e, to);
+		check_target(c, e, &to);
 	} else {
 		check_error(c, e, "bad-cast", "cannot cast to a struct, float or void");
 		if (ctype_is_composite(t))

@@ -210,6 +210,8 @@ int resolve_function(struct search *q);
 #define ITER_CONTEXT "bpf_iter__" /* the struct that has what an iterator hands over */
 const struct ctype_member *context_member(const struct ctype_member *m); /* ... and one of it */
 int resolve_raw(struct search *q);
+bool kernel_has_module(struct arena *a, struct str module);
+bool kernel_has_function(const struct script_source *source, struct str name);
 int resolve_kernel_function(struct search *q);
 int resolve_iter(struct search *q);
 /* Nothing was found: an error, a warning, or nothing, as the options say. */
@@ -593,9 +595,9 @@ struct function {
 /* clang-format on */
 
 /* Tables of rows; the name of the last row is NULL. */
-extern const struct function value_rows[], text_rows[], search_rows[], map_rows[], output_rows[],
-	printf_rows[], constant_rows[], option_rows[], standard_rows[], unsafe_rows[],
-	series_rows[], address_rows[], normalize_rows[], typeinfo_rows[];
+extern const struct function value_rows[], text_rows[], network_rows[], search_rows[], map_rows[],
+	output_rows[], printf_rows[], constant_rows[], option_rows[], standard_rows[],
+	unsafe_rows[], series_rows[], address_rows[], normalize_rows[], typeinfo_rows[];
 
 /* NULL when there is none of this name, which may be a foreign one's. "arg7" is the row "argN". */
 const struct function *function_find(struct str name);

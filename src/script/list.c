@@ -1,7 +1,6 @@
 /* `-l PATTERN`: the probes that a pattern names, in the form scripts take. */
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "find/pattern.h"
@@ -234,7 +233,7 @@ static int list_kernel_function(void *arg, const struct kernel_function *f)
 	const struct ctype *type = l->details ? f->type : NULL;
 	int err;
 
-	if (is_traced && !f->id)
+	if (!f->id && (is_traced || !kernel_has_function(l->source, f->name)))
 		return 0;
 	err = begin_probe(l, f->name, str_of(NULL, 0), str_of(NULL, 0));
 	for (const struct ctype_param *p = type && (is_traced || !is_return) ? type->params : NULL;
@@ -276,17 +275,6 @@ static int list_iters(struct lister *l)
 				: 0;
 }
 
-/* The module before a function: only of one that is loaded there is anything to list. */
-static bool has_module(struct lister *l)
-{
-	struct str module = l->spec->provider, path;
-
-	if (!module.len || str_has_wildcard(module) || str_eq_text(module, "vmlinux"))
-		return true;
-	path = arena_printf(&l->arena, "/sys/module/%.*s", STR_FMT(module));
-	return path.ptr && str_index(module, '/') < 0 && !access(path.ptr, F_OK);
-}
-
 static int list_spec(struct lister *l, const struct script_options *options,
 		     const struct script_source *source, struct diag *d)
 {
@@ -314,14 +302,14 @@ static int list_spec(struct lister *l, const struct script_options *options,
 	case PROBE_SOFTWARE:
 	case PROBE_HARDWARE: return list_counters(l);
 	case PROBE_RAWTRACEPOINT:
-		return source->raw_events && has_module(l)
+		return source->raw_events && kernel_has_module(&l->arena, spec->provider)
 			       ? source->raw_events(source->self, spec->name, list_raw, l, d)
 			       : 0;
 	case PROBE_KPROBE:
 	case PROBE_KRETPROBE:
 	case PROBE_FENTRY:
 	case PROBE_FEXIT:
-		return source->kernel_functions && has_module(l)
+		return source->kernel_functions && kernel_has_module(&l->arena, spec->provider)
 			       ? source->kernel_functions(source->self, spec->name,
 							  list_kernel_function, l, d)
 			       : 0;
@@ -396,19 +384,6 @@ static int list_text(struct lister *l, const struct script_options *options, str
 	return err ? err : list_spec(l, options, l->source, l->d);
 }
 
-/* The types that a pattern for the type may mean, as bpftrace has it: those of files where a path
- * or a process is given, else those of the kernel. What is at a return is at an entry, too. */
-/* clang-format off */
-static const struct {
-	enum probe_type type;
-	bool is_of_files;
-} listed[] = {
-	{ PROBE_USDT,     true  }, { PROBE_UPROBE,        true  }, { PROBE_FENTRY,     false },
-	{ PROBE_HARDWARE, false }, { PROBE_ITER,          false }, { PROBE_KPROBE,     false },
-	{ PROBE_SOFTWARE, false }, { PROBE_RAWTRACEPOINT, false }, { PROBE_TRACEPOINT, false },
-};
-/* clang-format on */
-
 /* "*probe:vfs_*", and "vfs_*", which means any type. */
 static int list_any_type(struct lister *l, const struct script_options *options, struct str pattern)
 {
@@ -416,14 +391,13 @@ static int list_any_type(struct lister *l, const struct script_options *options,
 		   type = str_index(pattern, ':') < 0 ? STR("*") : str_cut(&rest, ':');
 	struct str second = rest;
 	bool of_files = options->pid || str_index(str_cut(&second, ':'), '/') >= 0;
+	enum probe_type found;
 	int err = 0;
 
-	for (size_t i = 0; i < COUNT(listed) && err >= 0; i++) {
-		const char *name = probe_type_name(listed[i].type);
-		struct str text = arena_printf(&l->arena, "%s:%.*s", name, STR_FMT(rest));
+	for (size_t i = 0; err >= 0 && probe_type_match(type, of_files, &i, &found); i++) {
+		struct str text =
+			arena_printf(&l->arena, "%s:%.*s", probe_type_name(found), STR_FMT(rest));
 
-		if (listed[i].is_of_files != of_files || !str_match(type, str_from(name)))
-			continue;
 		err = text.ptr ? list_text(l, options, text, NULL) : -ENOMEM;
 	}
 	return err;

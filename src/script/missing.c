@@ -211,6 +211,14 @@ static struct str searched(const struct search *q)
 			    q->seen == 1 ? "" : "s");
 }
 
+/* "*:/bin/bash:main" needs a probe of one type: is one found, or may one of the types to come have
+ * it? */
+static bool has_other(const struct search *q)
+{
+	return q->spec->is_one_of &&
+	       (q->clause->attachments->count || (q->spec->next && q->spec->next->is_one_of));
+}
+
 int report_missing(struct search *q)
 {
 	const struct probe_spec *spec = q->spec;
@@ -220,7 +228,7 @@ int report_missing(struct search *q)
 			  (is_pattern && q->clause->attachments->count); /* f, f.constprop.* */
 	struct str text, where;
 
-	if (q->s->options.missing_probes == MISSING_IGNORE)
+	if (q->s->options.missing_probes == MISSING_IGNORE || has_other(q))
 		return 0;
 	look_around(q);
 	where = searched(q);

@@ -70,6 +70,11 @@ struct expr *parse_sizeof(struct parser *p);
 struct expr *parse_offsetof(struct parser *p);
 /* The probes of one clause, up to the predicate or block. */
 void parse_probes(struct parser *p, struct probe_spec **out);
+struct pattern;
+/* parse_file_probe.c: the probe that the parts name */
+void parse_usdt(struct parser *p, const struct pattern *parts, struct probe_spec *s);
+void parse_uprobe(struct parser *p, const struct pattern *parts, struct probe_spec *s);
+void parse_bad_probe(struct parser *p, const struct pattern *parts, const char *form);
 /* One probe pattern and nothing after it, for `-l`. */
 int parse_pattern(struct parser *p, struct probe_spec **out);
 

@@ -63,8 +63,9 @@ static bool has_path(struct str type)
 {
 	enum probe_type t;
 
-	return probe_type_find(type, &t) &&
-	       (t == PROBE_USDT || t == PROBE_UPROBE || t == PROBE_URETPROBE);
+	return str_has_wildcard(type) ||
+	       (probe_type_find(type, &t) &&
+		(t == PROBE_USDT || t == PROBE_UPROBE || t == PROBE_URETPROBE));
 }
 
 /* The parts of a probe, of which there must be some. */
@@ -89,7 +90,7 @@ static void parse_parts(struct parser *p, struct pattern *parts)
 			    here(l));
 }
 
-static void bad_probe(struct parser *p, const struct pattern *parts, const char *form)
+void parse_bad_probe(struct parser *p, const struct pattern *parts, const char *form)
 {
 	if (parse_error(p, parse_mark_of(p, parts->all), "bad-probe",
 			"'%.*s' is not a complete probe", STR_FMT(parts->all)))
@@ -101,7 +102,7 @@ static void build_bare(struct parser *p, const struct pattern *parts, struct pro
 	bool is_starred = parts->count == 2 && str_eq_text(parts->part[1], "*");
 
 	if (parts->count != 1 && !is_starred)
-		bad_probe(p, parts, probe_type_name(s->type));
+		parse_bad_probe(p, parts, probe_type_name(s->type));
 }
 
 /* unit count: "s" "1" -> 1 s; "hz" "99" -> 1/99 s */
@@ -141,88 +142,10 @@ static void build_timer(struct parser *p, const struct pattern *parts, struct pr
 			    "%llu ns are too short: the least is 1000, or 1us",
 			    (unsigned long long)s->period);
 	else if (err || s->period > INT64_MAX)
-		bad_probe(p, parts,
-			  s->type == PROBE_PROFILE ? "profile:hz:99, profile:ms:10 or profile:10ms"
-						   : "interval:s:1, interval:hz:10 or interval:1s");
-}
-
-/* usdt = type ":" name | type ":" path ":" name | type ":" path ":" provider ":" name */
-static void build_usdt(struct parser *p, const struct pattern *parts, struct probe_spec *s)
-{
-	if (parts->count < 2 || parts->count > 4 || !parts->part[parts->count - 1].len)
-		bad_probe(p, parts, "usdt:PATH:PROVIDER:NAME, or usdt:PATH:NAME");
-	s->name = parts->part[parts->count - 1];
-	if (parts->count > 2)
-		s->path = parts->part[1];
-	/* Without a process to look in, it is looked for in all of them. */
-	if (!s->path.len && !p->options->pid)
-		s->path = STR("*");
-	if (parts->count == 4)
-		s->provider = parts->part[2];
-}
-
-/* PATH@FILE:LINE and PATH@FILE:LINE:COLUMN. A path may have an '@' of its own before a function or
- * an address in hexadecimal. */
-static bool build_line(const struct pattern *parts, struct probe_spec *s)
-{
-	struct str path = parts->part[1], rest = path;
-	uint64_t line = 0, column = 0;
-
-	if (parts->count < 3 || parts->count > 4 || str_index(path, '@') <= 0 ||
-	    str_starts(parts->part[2], STR("0x")) || lex_number(parts->part[2], &line) || !line ||
-	    line > UINT32_MAX ||
-	    (parts->count == 4 && (lex_number(parts->part[3], &column) || !column)) ||
-	    column > UINT32_MAX)
-		return false;
-	while (str_index(rest, '@') >= 0)
-		str_cut(&rest, '@');
-	s->path = str_of(path.ptr, path.len - rest.len - 1);
-	s->source = rest;
-	s->name = STR("");
-	s->line = (uint32_t)line;
-	s->column = (uint32_t)column;
-	return rest.len && s->path.len;
-}
-
-/* PATH:cpp:NAME, where a '+' is a part of the name. */
-static bool build_demangled(const struct pattern *parts, struct probe_spec *s)
-{
-	if (parts->count != 4 || !parts->part[1].len || !str_eq_text(parts->part[2], "cpp") ||
-	    !parts->part[3].len)
-		return false;
-	s->path = parts->part[1];
-	s->name = parts->part[3];
-	s->is_demangled = true;
-	return true;
-}
-
-/* uprobe = type ":" path ":" ( number | name ( "+" number )? | "cpp" ":" name );
- * uretprobe = type ":" path ":" ( "cpp" ":" )? name */
-static void build_uprobe(struct parser *p, const struct pattern *parts, struct probe_spec *s)
-{
-	bool has_offset, is_return = s->type == PROBE_URETPROBE;
-	bool fine = parts->count == 3 && parts->part[1].len && parts->part[2].len;
-	struct str rest;
-
-	if (build_demangled(parts, s) || (!is_return && build_line(parts, s)))
-		return;
-	if (fine) {
-		s->path = parts->part[1];
-		rest = s->name = parts->part[2];
-		s->has_address = lex_number(rest, &s->offset) == 0;
-		s->name = s->has_address ? s->name : str_cut(&rest, '+');
-		has_offset = s->has_address || s->name.len < parts->part[2].len;
-		fine = !has_offset || (!is_return && lex_number(rest, &s->offset) == 0);
-		if (s->has_address)
-			s->name = STR("");
-	}
-	if (!fine && is_return && parts->count == 3)
-		bad_probe(p, parts, "uretprobe:PATH:FUNCTION");
-	else if (!fine)
-		bad_probe(p, parts,
-			  "uprobe:PATH:FUNCTION, uprobe:PATH:FUNCTION+OFFSET, "
-			  "uprobe:PATH:0xADDRESS, uprobe:PATH:cpp:\"FUNCTION\" or "
-			  "uprobe:PATH@FILE:LINE");
+		parse_bad_probe(p, parts,
+				s->type == PROBE_PROFILE
+					? "profile:hz:99, profile:ms:10 or profile:10ms"
+					: "interval:s:1, interval:hz:10 or interval:1s");
 }
 
 /* tracepoint = type ":" category ":" event | type ":" pattern */
@@ -234,7 +157,7 @@ static void build_tracepoint(struct parser *p, const struct pattern *parts, stru
 		return;
 	}
 	if (parts->count != 3 || !parts->part[1].len || !parts->part[2].len)
-		bad_probe(p, parts, "tracepoint:CATEGORY:EVENT");
+		parse_bad_probe(p, parts, "tracepoint:CATEGORY:EVENT");
 	s->provider = parts->part[1];
 	s->name = parts->part[2];
 }
@@ -248,10 +171,10 @@ static void build_counter(struct parser *p, const struct pattern *parts, struct 
 
 	if (parts->count < 2 || parts->count > 3 || (count.len && lex_number(count, &s->period)) ||
 	    s->period > INT64_MAX) {
-		bad_probe(p, parts,
-			  s->type == PROBE_SOFTWARE
-				  ? "software:page-faults, software:faults:100"
-				  : "hardware:cpu-cycles, hardware:cycles:100000");
+		parse_bad_probe(p, parts,
+				s->type == PROBE_SOFTWARE
+					? "software:page-faults, software:faults:100"
+					: "hardware:cpu-cycles, hardware:cycles:100000");
 		return;
 	}
 	s->name = parts->part[1];
@@ -296,9 +219,10 @@ static void build_watchpoint(struct parser *p, const struct pattern *parts, stru
 	if (parts->count != 4 || lex_number(parts->part[1], &s->offset) ||
 	    lex_number(parts->part[2], &length) || !length || length > 8 ||
 	    (length & (length - 1)) || !(s->mode = watch_mode(parts->part[3])))
-		bad_probe(p, parts,
-			  "watchpoint:ADDRESS:LENGTH:MODE, such as watchpoint:0x7ffe1000:8:rw: "
-			  "LENGTH is 1, 2, 4 or 8, MODE is of r, w and x");
+		parse_bad_probe(
+			p, parts,
+			"watchpoint:ADDRESS:LENGTH:MODE, such as watchpoint:0x7ffe1000:8:rw: "
+			"LENGTH is 1, 2, 4 or 8, MODE is of r, w and x");
 	s->length = (uint8_t)length;
 }
 
@@ -306,7 +230,8 @@ static void build_watchpoint(struct parser *p, const struct pattern *parts, stru
 static void build_raw(struct parser *p, const struct pattern *parts, struct probe_spec *s)
 {
 	if (parts->count < 2 || parts->count > 3 || !parts->part[parts->count - 1].len)
-		bad_probe(p, parts, "rawtracepoint:EVENT, such as rawtracepoint:sched_switch");
+		parse_bad_probe(p, parts,
+				"rawtracepoint:EVENT, such as rawtracepoint:sched_switch");
 	s->name = parts->part[parts->count - 1];
 	if (parts->count == 3)
 		s->provider = parts->part[1];
@@ -329,9 +254,10 @@ static void build_kprobe(struct parser *p, const struct pattern *parts, struct p
 		       (!has_offset || lex_number(rest, &s->offset) == 0);
 	}
 	if (!fine)
-		bad_probe(p, parts,
-			  is_return ? "kretprobe:FUNCTION"
-				    : "kprobe:FUNCTION, kprobe:FUNCTION+OFFSET or kprobe:ADDRESS");
+		parse_bad_probe(
+			p, parts,
+			is_return ? "kretprobe:FUNCTION"
+				  : "kprobe:FUNCTION, kprobe:FUNCTION+OFFSET or kprobe:ADDRESS");
 	else if (s->has_address && !p->options->unsafe &&
 		 parse_error(p, parse_mark_of(p, parts->all), "unsafe",
 			     "a probe at an address of the kernel can crash the machine"))
@@ -343,9 +269,9 @@ static void build_fentry(struct parser *p, const struct pattern *parts, struct p
 {
 	if (parts->count < 2 || parts->count > 3 || !parts->part[parts->count - 1].len ||
 	    str_index(parts->part[parts->count - 1], '+') >= 0)
-		bad_probe(p, parts,
-			  s->type == PROBE_FENTRY ? "fentry:FUNCTION, such as fentry:vfs_read"
-						  : "fexit:FUNCTION, such as fexit:vfs_read");
+		parse_bad_probe(p, parts,
+				s->type == PROBE_FENTRY ? "fentry:FUNCTION, such as fentry:vfs_read"
+							: "fexit:FUNCTION, such as fexit:vfs_read");
 	s->name = parts->part[parts->count - 1];
 	s->provider = parts->count == 3 ? parts->part[1] : STR("");
 }
@@ -354,7 +280,7 @@ static void build_fentry(struct parser *p, const struct pattern *parts, struct p
 static void build_iter(struct parser *p, const struct pattern *parts, struct probe_spec *s)
 {
 	if (parts->count != 2 || !parts->part[1].len)
-		bad_probe(p, parts, "iter:OBJECT, such as iter:task");
+		parse_bad_probe(p, parts, "iter:OBJECT, such as iter:task");
 	s->name = parts->part[parts->count - 1];
 }
 
@@ -363,7 +289,7 @@ static void build_self(struct parser *p, const struct pattern *parts, struct pro
 {
 	if (parts->count != 3 || !str_eq_text(parts->part[1], "signal") ||
 	    !str_eq_text(parts->part[2], "SIGUSR1"))
-		bad_probe(p, parts, "self:signal:SIGUSR1");
+		parse_bad_probe(p, parts, "self:signal:SIGUSR1");
 	s->name = parts->part[parts->count - 1];
 }
 
@@ -373,8 +299,8 @@ typedef void build_fn(struct parser *p, const struct pattern *parts, struct prob
 static build_fn *const builders[] = {
 	[PROBE_BEGIN]      = build_bare,       [PROBE_END]           = build_bare,
 	[PROBE_INTERVAL]   = build_timer,      [PROBE_PROFILE]       = build_timer,
-	[PROBE_USDT]       = build_usdt,       [PROBE_UPROBE]        = build_uprobe,
-	[PROBE_URETPROBE]  = build_uprobe,     [PROBE_TRACEPOINT]    = build_tracepoint,
+	[PROBE_USDT]       = parse_usdt,       [PROBE_UPROBE]        = parse_uprobe,
+	[PROBE_URETPROBE]  = parse_uprobe,     [PROBE_TRACEPOINT]    = build_tracepoint,
 	[PROBE_SOFTWARE]   = build_counter,    [PROBE_HARDWARE]      = build_counter,
 	[PROBE_WATCHPOINT] = build_watchpoint, [PROBE_RAWTRACEPOINT] = build_raw,
 	[PROBE_SELF]       = build_self,       [PROBE_KPROBE]        = build_kprobe,
@@ -444,26 +370,69 @@ static void skip_label(struct parser *p)
 		l->at = end + 1;
 }
 
+static struct probe_spec *new_spec(struct parser *p, const struct pattern *parts)
+{
+	struct probe_spec *s = p->err ? NULL : arena_new(p->arena, struct probe_spec);
+
+	if (!s) {
+		parse_fail(p, -ENOMEM);
+		return NULL;
+	}
+	parse_count_node(p);
+	s->mark = parse_mark_of(p, parts->all);
+	s->rest = rest_of(p, parts);
+	return s;
+}
+
+/* "*probe:/bin/bash:main": one probe of each type that it may be. A type that has no such form is
+ * left out. */
+static struct probe_spec *build_all(struct parser *p, const struct pattern *parts)
+{
+	bool of_files = (p->options->pid && !p->options->has_command) ||
+			(parts->count > 1 && str_index(parts->part[1], '/') >= 0);
+	struct probe_spec *first = NULL, **out = &first, *s;
+	enum probe_type type;
+
+	for (size_t i = 0; probe_type_match(parts->part[0], of_files, &i, &type); i++) {
+		struct parser quiet = *p;
+
+		s = new_spec(p, parts);
+		if (!s)
+			return first;
+		s->type = type;
+		s->is_one_of = true;
+		quiet.d = quiet.lexer.d = NULL;
+		builders[type](&quiet, parts, s);
+		if (quiet.err)
+			continue;
+		*out = s;
+		out = &s->next;
+	}
+	if (!first)
+		parse_error(p, parse_mark_of(p, parts->all), "unknown-probe-type",
+			    "no type of probe has the form '%.*s'", STR_FMT(parts->all));
+	return first;
+}
+
+/* NULL after an error. */
 static struct probe_spec *parse_probe(struct parser *p)
 {
 	struct pattern parts;
-	struct probe_spec *s = arena_new(p->arena, struct probe_spec);
+	struct probe_spec *s;
 
-	if (!s)
-		parse_fail(p, -ENOMEM);
 	parse_blank(p);
 	skip_label(p);
 	if (p->err)
 		return NULL;
 	parse_parts(p, &parts);
-	parse_count_node(p);
-	s->mark = parse_mark_of(p, parts.all);
 	if (p->err)
-		return s;
-	s->rest = rest_of(p, &parts);
-	if (probe_type_find(parts.part[0], &s->type))
+		return NULL;
+	if (str_has_wildcard(parts.part[0]))
+		return build_all(p, &parts);
+	s = new_spec(p, &parts);
+	if (s && probe_type_find(parts.part[0], &s->type))
 		builders[s->type](p, &parts, s);
-	else
+	else if (s)
 		unknown_type(p, &parts);
 	return s;
 }
@@ -472,6 +441,8 @@ static struct probe_spec *parse_probe(struct parser *p)
 void parse_probes(struct parser *p, struct probe_spec **out)
 {
 	for (; (*out = parse_probe(p)); out = &(*out)->next) {
+		while ((*out)->next)
+			out = &(*out)->next;
 		parse_blank(p);
 		if (p->err || here(&p->lexer) != ',')
 			return;

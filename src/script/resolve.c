@@ -3,7 +3,10 @@
  * file whose attachments are known is skipped. */
 #include "script/inside.h"
 
+#include <ctype.h>
 #include <errno.h>
+
+#include "symbols/demangle.h"
 
 struct span search_span(const struct search *q)
 {
@@ -18,6 +21,18 @@ static bool is_filtered(struct search *q, struct str name)
 	if (!q->s->has_filter || type == PROBE_BEGIN || type == PROBE_END)
 		return false;
 	return regexec(&q->s->filter, name.ptr, 0, NULL, 0) != 0;
+}
+
+/* A function has the name that stacks show. */
+static int intern_function(struct script *s, struct str name, uint32_t *out)
+{
+	struct buf plain = BUF_INIT;
+	int err;
+
+	demangle(name, s->facts.demangle ? DEMANGLE_WHOLE : DEMANGLE_NOT, &plain);
+	err = plain.failed ? -ENOMEM : text_intern(s, &s->names, buf_as_str(&plain), out);
+	buf_free(&plain);
+	return err;
 }
 
 /* Add an attachment, unless the filter leaves it out; its name and function are interned. */
@@ -37,7 +52,7 @@ int search_add(struct search *q, struct attachment attachment, struct str name, 
 		return -E2BIG;
 	}
 	if (text_intern(q->s, &q->s->names, name, &attachment.attach.name) ||
-	    text_intern(q->s, &q->s->names, func, &attachment.attach.func))
+	    intern_function(q->s, func, &attachment.attach.func))
 		return -ENOMEM;
 	attachment.script = q->s;
 	attachment.spec = q->spec;
@@ -79,6 +94,19 @@ static bool image_is_known(struct search *q, const void *image)
 	return false;
 }
 
+/* BEGIN, or begin as newer scripts spell it. */
+static const char *bare_name(const struct search *q)
+{
+	const struct probe_spec *spec = q->spec;
+	bool is_lower = islower((unsigned char)q->s->text.ptr[spec->mark.at]);
+
+	if (is_lower && spec->type == PROBE_BEGIN)
+		return "begin";
+	if (is_lower && spec->type == PROBE_END)
+		return "end";
+	return probe_type_name(spec->type);
+}
+
 /* Timers, counters, BEGIN and END: the attachment is the text itself. */
 static int resolve_bare(struct search *q)
 {
@@ -108,8 +136,8 @@ static int resolve_bare(struct search *q)
 
 	if (q->spec->attachment_count)
 		return 0;
-	name = arena_printf(&q->s->arena, "%s%s%.*s", probe_type_name(spec->type),
-			    spec->rest.len ? ":" : "", STR_FMT(spec->rest));
+	name = arena_printf(&q->s->arena, "%s%s%.*s", bare_name(q), spec->rest.len ? ":" : "",
+			    STR_FMT(spec->rest));
 	return name.ptr ? search_add(q, attachment, name, STR("")) : -ENOMEM;
 }
 

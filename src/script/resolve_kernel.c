@@ -1,6 +1,7 @@
 /* Probes of the kernel itself -> attachments: raw tracepoints, functions, iterators. What their
  * arguments are called and of what types they are, the kernel's BTF says. */
 #include <errno.h>
+#include <unistd.h>
 
 #include "script/inside.h"
 
@@ -59,11 +60,23 @@ static int add_raw(void *arg, struct str name, const struct ctype *function)
 	return err ? err : search_add(q, attachment, probe, STR(""));
 }
 
+/* Only of a module that is loaded there are functions and events. */
+bool kernel_has_module(struct arena *a, struct str module)
+{
+	struct str path;
+
+	if (!module.len || str_has_wildcard(module) || str_eq_text(module, "vmlinux"))
+		return true;
+	path = arena_printf(a, "/sys/module/%.*s", STR_FMT(module));
+	return path.ptr && str_index(module, '/') < 0 && !access(path.ptr, F_OK);
+}
+
 int resolve_raw(struct search *q)
 {
 	const struct script_source *source = q->source;
 
-	if (q->spec->attachment_count)
+	if (q->spec->attachment_count ||
+	    (q->spec->is_one_of && !kernel_has_module(&q->s->arena, q->spec->provider)))
 		return 0;
 	return source->raw_events
 		       ? source->raw_events(source->self, q->spec->name, add_raw, q, q->d)
@@ -142,6 +155,8 @@ static int add_kernel_function(void *arg, const struct kernel_function *f)
 
 	if (!f->id && is_traced(spec->type)) /* it is missing, or without types */
 		return 0;
+	if (!f->id && spec->is_one_of && !kernel_has_function(q->source, f->name))
+		return 0;
 	q->found++;
 	probe = arena_printf(a, "%s:%.*s%s%.*s", probe_type_name(spec->type), STR_FMT(module),
 			     module.len ? ":" : "", STR_FMT(f->name));
@@ -161,12 +176,21 @@ static int add_kernel_function(void *arg, const struct kernel_function *f)
 	return err ? err : search_add(q, at, probe, f->name);
 }
 
+/* Of those that BTF does not describe. */
+bool kernel_has_function(const struct script_source *source, struct str name)
+{
+	uint64_t address;
+
+	return !source->kernel_symbol || !source->kernel_symbol(source->self, name, &address, NULL);
+}
+
 int resolve_kernel_function(struct search *q)
 {
 	const struct script_source *source = q->source;
 	struct kernel_function only = {.name = q->spec->name};
 
-	if (q->spec->attachment_count)
+	if (q->spec->attachment_count ||
+	    (q->spec->is_one_of && !kernel_has_module(&q->s->arena, q->spec->provider)))
 		return 0;
 	if (!source->kernel_functions || q->spec->has_address)
 		return add_kernel_function(q, &only);

@@ -1,13 +1,7 @@
 /* Functions that return strings, buffers and symbols: str buf usym ksym strftime strncmp. */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <stdio.h>
 
 #include "script/inside.h"
-
-/* AF_*: kinds of addresses, as every Linux numbers them. */
-#define KIND_INET  2
-#define KIND_INET6 10
 
 /* The limit of str(p, n) and buf(p, n): a constant n may be beyond what strings have unasked. A
  * negative one is as good as none, for scripts that were written for bpftrace. */
@@ -265,183 +259,22 @@ static void lower_username(struct lower *l, const struct expr *e, uint16_t out)
 	emit_put(l, out, 0, uid);
 }
 
-/* Bytes of an address that is an array in memory, a buffer, or what pton() gives; 0: it is none. */
-static uint64_t address_bytes(struct check *c, const struct expr *a)
+static bool is_monotonic(const struct expr *e)
 {
-	const struct type *t = &a->shape.type;
-
-	if (t->kind == TYPE_INT)
-		return 0;
-	if (a->is_place && t->ctype)
-		return check_ctype_size(c, check_ctype(c, t->ctype));
-	if (t->kind == TYPE_TUPLE && t->show == SHOW_ARRAY && t->elements[0].size == 1)
-		return t->element_count;
-	return t->kind != TYPE_BUF ? 0 : t->size <= 8 ? 4 : t->size; /* of whole words */
+	return e->arg_count && str_eq_text(e->text, "nsecs") && e->args[0]->kind == EXPR_NAME &&
+	       str_eq_text(e->args[0]->text, "monotonic");
 }
 
-/* ntop(n), ntop(2, n): an IPv4 address in the order of the network; ntop(10, p): an IPv6 one, at an
- * address of the process, 16 bytes; ntop(bytes): 4 or 16 of them, which may be anywhere */
-static void check_ntop(struct check *c, struct expr *e)
+/* strftime(format, nsecs) */
+static void check_strftime(struct check *c, struct expr *e)
 {
-	static const struct type inet = DISPLAY_TYPE("inet", 3);
-	struct expr *kind = e->arg_count > 1 ? e->args[0] : NULL, *a = e->args[e->arg_count - 1];
-	uint64_t bytes;
+	const struct expr *time = e->args[1];
 
-	if (kind)
-		check_number(c, kind, "the kind of 'ntop'");
-	check_expr(c, a);
-	bytes = c->err ? 0 : address_bytes(c, a);
-	if (!bytes)
-		check_int(c, a, "this argument of 'ntop'");
-	if (bytes && bytes != 4 && bytes != 16)
-		check_error(c, a, "wrong-arg-type", "an address has 4 or 16 bytes, not %llu",
-			    (unsigned long long)bytes);
-	if (!c->err && kind && kind->is_const && kind->value != KIND_INET &&
-	    kind->value != KIND_INET6)
-		check_error(c, kind, "wrong-arg-type",
-			    "the kind of 'ntop' is 2 for IPv4 or 10 for IPv6");
-	else if (!c->err && kind && kind->is_const && kind->value == KIND_INET6 && bytes == 4)
-		check_error(c, a, "wrong-arg-type", "an IPv6 address has 16 bytes, not 4");
-	e->number = bytes ? bytes : kind && kind->is_const && kind->value == KIND_INET6 ? 16 : 4;
-	e->shape = shape_of(inet);
-}
-
-/* The bytes at an address, as words. */
-static void load_bytes(struct lower *l, uint16_t address, bool is_kernel, uint64_t count,
-		       uint16_t out)
-{
-	struct type word = {.kind = TYPE_INT, .size = count < 8 ? 4 : 8, .is_kernel = is_kernel};
-	uint16_t part = lower_reg(l), next = lower_reg(l);
-
-	emit_load(l, part, address, &word);
-	emit_put(l, out, 8, part);
-	if (count <= 8)
-		return;
-	emit_operator(l, OPERATOR_ADD, false, address, lower_const(l, 8), next);
-	emit_load(l, part, next, &word);
-	emit_put(l, out, 16, part);
-}
-
-static void emit_byte(struct lower *l, uint16_t out, uint16_t from, uint64_t number)
-{
-	uint16_t at = lower_const(l, number);
-
-	emit_ds(l, OP_BYTE, out, from, 0)->a = at;
-}
-
-/* The bytes of a value, in words as memory has them. */
-static void gather_bytes(struct lower *l, const struct expr *a, uint64_t count, uint16_t out)
-{
-	const struct type *t = &a->shape.type;
-	uint16_t from = lower_memory(l, a, t), byte = lower_reg(l), word = lower_reg(l);
-	bool is_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-
-	for (uint64_t i = 0; i < count; i++) {
-		uint64_t last = count < 8 ? count - 1 : 7, place = i % 8;
-
-		if (!place)
-			emit_di(l, OP_CONST, word, 0);
-		if (t->kind == TYPE_TUPLE)
-			emit_ds(l, OP_GET, byte, from, 8 * i);
-		else
-			emit_byte(l, byte, from, i);
-		emit_operator(l, OPERATOR_SHL, false, byte,
-			      lower_const(l, 8 * (is_big ? last - place : place)), byte);
-		emit_operator(l, OPERATOR_BOR, false, word, byte, word);
-		if (place == last)
-			emit_put(l, out, 8 + i / 8 * 8, word);
-	}
-}
-
-/* The kind, then the bytes. */
-static void lower_ntop(struct lower *l, const struct expr *e, uint16_t out)
-{
-	const struct expr *kind = e->arg_count > 1 ? e->args[0] : NULL;
-	const struct expr *a = e->args[e->arg_count - 1];
-	bool is_array = a->shape.type.kind != TYPE_INT, is_kernel = a->shape.type.is_kernel;
-
-	emit_si(l, OP_ZERO, out, 0);
-	emit_put(l, out, 0,
-		 kind ? lower_word(l, kind)
-		      : lower_const(l, e->number == 16 ? KIND_INET6 : KIND_INET));
-	if (is_array && a->is_place)
-		load_bytes(l, lower_address(l, a), is_kernel, e->number, out);
-	else if (is_array)
-		gather_bytes(l, a, e->number, out);
-	else if (e->number == 16)
-		load_bytes(l, lower_word(l, a), is_kernel, 16, out);
-	else
-		emit_put(l, out, 8, lower_word(l, a));
-}
-
-/* pton("192.0.2.1"), pton("2001:db8::1"): its bytes, in the order of the network */
-static void check_pton(struct check *c, struct expr *e)
-{
-	struct expr *text = e->args[0];
-	bool is_v6 = memchr(text->text.ptr, ':', text->text.len);
-	unsigned count = is_v6 ? 16 : 4;
-	struct type *elements = arena_array(&c->s->arena, struct type, count);
-	char spelt[INET6_ADDRSTRLEN];
-	uint8_t bytes[16];
-
-	snprintf(spelt, sizeof(spelt), "%.*s", STR_FMT(text->text));
-	if (strlen(spelt) != text->text.len ||
-	    inet_pton(is_v6 ? AF_INET6 : AF_INET, spelt, bytes) != 1) {
-		check_error(c, text, "bad-address",
-			    "'pton' expects an IPv4 or IPv6 address, not '%.*s'",
-			    STR_FMT(text->text));
-		return;
-	}
-	if (!elements) {
-		c->err = -ENOMEM;
-		return;
-	}
-	for (unsigned i = 0; i < count; i++)
-		elements[i] = type_int(1, false);
-	e->shape = shape_of((struct type){.kind = TYPE_TUPLE,
-					  .show = SHOW_ARRAY,
-					  .elements = elements,
-					  .element_count = count});
-}
-
-static void lower_pton(struct lower *l, const struct expr *e, uint16_t out)
-{
-	unsigned count = e->shape.type.element_count;
-	char spelt[INET6_ADDRSTRLEN];
-	uint8_t bytes[16] = {0};
-
-	snprintf(spelt, sizeof(spelt), "%.*s", STR_FMT(e->args[0]->text));
-	inet_pton(count == 16 ? AF_INET6 : AF_INET, spelt, bytes);
-	for (unsigned i = 0; i < count; i++)
-		emit_put(l, out, 8ull * i, lower_const(l, bytes[i]));
-}
-
-/* macaddr(p), macaddr(array): 6 bytes in memory */
-static void check_macaddr(struct check *c, struct expr *e)
-{
-	struct expr *a = e->args[0];
-
-	check_expr(c, a);
-	if (c->err || a->shape.type.kind == TYPE_INT)
-		return;
-	if (!a->is_place || address_bytes(c, a) < 6)
-		check_int(c, a, "this argument of 'macaddr'");
-}
-
-static void lower_macaddr(struct lower *l, const struct expr *e, uint16_t out)
-{
-	const struct expr *a = e->args[0];
-	const struct type first = {
-		.kind = TYPE_INT, .size = 4, .is_kernel = a->shape.type.is_kernel};
-	const struct type last = {.kind = TYPE_INT, .size = 2, .is_kernel = first.is_kernel};
-	uint16_t address = a->shape.type.kind == TYPE_INT ? lower_word(l, a) : lower_address(l, a);
-	uint16_t word = lower_reg(l), end = lower_reg(l);
-
-	emit_load(l, word, address, &first);
-	emit_put(l, out, 0, word);
-	emit_operator(l, OPERATOR_ADD, false, address, lower_const(l, 4), end);
-	emit_load(l, word, end, &last);
-	emit_put(l, out, 8, word);
+	if (is_monotonic(time))
+		check_error(c, time, "wrong-arg-type",
+			    "'strftime' cannot show the clock 'monotonic': it has no date");
+	else if (time->is_const && time->shape.type.is_signed && (int64_t)time->value < 0)
+		check_error(c, time, "wrong-arg-type", "'strftime' expects no negative time");
 }
 
 /* Nanoseconds since boot, and the number of the format among the names. */
@@ -581,12 +414,6 @@ const struct function text_rows[] = {
 	  "the function at an address of the process", "@[usym(arg0)] = count();" },
 	{ "ksym", "p", GROUP_FUNCTION, NEED_STACKS, 0, DISPLAY_TYPE("ksym", 2), NULL, lower_symbol, false,
 	  "the function at an address of the kernel", "@[ksym(arg0)] = count();" },
-	{ "macaddr", "x", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("mac", 2), check_macaddr, lower_macaddr, 0,
-	  "the 6 bytes at an address, as a MAC address", "@[macaddr(arg0)] = count();" },
-	{ "ntop", "x[x", GROUP_FUNCTION, 0, 0, NO_RESULT, check_ntop, lower_ntop, 0,
-	  "an address of the Internet, as text", "print(ntop((uint32)arg0));" },
-	{ "pton", "s", GROUP_FUNCTION, 0, 0, NO_RESULT, check_pton, lower_pton, 0,
-	  "the bytes of an address of the Internet", "print(pton(\"192.0.2.1\"));" },
 	{ "strerror", "i", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("errno", 1), NULL, lower_shown, 0,
 	  "what an error number means", "print(strerror(arg0));" },
 	{ "signal_name", "i", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("signal", 1), NULL, lower_shown, 0,
@@ -595,7 +422,7 @@ const struct function text_rows[] = {
 	  "the name of a system call by its number", "print(syscall_name(0));" },
 	{ "username", "", GROUP_VALUE, 0, 0, DISPLAY_TYPE("user", 1), NULL, lower_username, 0,
 	  "name of the user", "@[username] = count();" },
-	{ "strftime", "si", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("time", 2), NULL, lower_strftime, 0,
+	{ "strftime", "si", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("time", 2), check_strftime, lower_strftime, 0,
 	  "a time as text", "print(strftime(\"%H:%M:%S\", nsecs));" },
 	{ "strlen", "t", GROUP_FUNCTION, 0, 0, RESULT_U64, NULL, lower_strlen, 0,
 	  "the length of a text in bytes", "@ = hist(strlen(str(arg0)));" },

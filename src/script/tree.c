@@ -122,6 +122,29 @@ bool probe_type_find(struct str name, enum probe_type *out)
 	return false;
 }
 
+/* clang-format off */
+static const struct {
+	enum probe_type type;
+	bool is_of_files;
+} matched[] = {
+	{ PROBE_USDT,     true  }, { PROBE_UPROBE,        true  }, { PROBE_FENTRY,     false },
+	{ PROBE_HARDWARE, false }, { PROBE_ITER,          false }, { PROBE_KPROBE,     false },
+	{ PROBE_SOFTWARE, false }, { PROBE_RAWTRACEPOINT, false }, { PROBE_TRACEPOINT, false },
+};
+/* clang-format on */
+
+bool probe_type_match(struct str pattern, bool of_files, size_t *i, enum probe_type *out)
+{
+	for (; *i < COUNT(matched); ++*i) {
+		if (matched[*i].is_of_files != of_files ||
+		    !str_match(pattern, str_from(probe_type_name(matched[*i].type))))
+			continue;
+		*out = matched[*i].type;
+		return true;
+	}
+	return false;
+}
+
 bool probe_type_is_foreign(struct str name)
 {
 	for (size_t i = 0; i < COUNT(foreign_probes); i++)

@@ -177,6 +177,7 @@ struct probe_spec {
 	size_t image_count, image_cap;
 	size_t attachment_count; /* resolve.c: how many it has found */
 	struct str noted, note;	 /* ... a site that fires only under a condition, and which */
+	bool is_one_of;		 /* the types that a pattern means: any may have no such probe */
 };
 
 struct tree_clause {
@@ -248,6 +249,9 @@ struct tree {
 const char *probe_type_name(enum probe_type type);
 /* Type by long or short name: "usdt", "U", "begin". False when there is none. */
 bool probe_type_find(struct str name, enum probe_type *out);
+/* The next type, from number *i on, that a pattern may mean: "*probe" -> uprobe of files, fentry
+ * and kprobe of the kernel. What is at a return is at an entry, too. False: there are no more. */
+bool probe_type_match(struct str pattern, bool of_files, size_t *i, enum probe_type *out);
 /* Probe types of bpftrace that cannot be had here: "kprobe", "kr". */
 bool probe_type_is_foreign(struct str name);
 /* Fill in the names of integers that scripts have without a definition: "uint8", "u32". -ENOMEM. */

@@ -107,8 +107,9 @@ static void say_full(struct nopal_trace *t)
 			continue;
 		buf_printf(&t->out, "%.*s is full with %u entries", STR_FMT(m->name), count);
 		if (m->name.len > 1) /* those of commands have no name */
-			buf_printf(&t->out, ": 'let %.*s = hash(N);' before the clauses gives it N",
-				   STR_FMT(m->name));
+			buf_printf(&t->out,
+				   ": 'let %.*s = %shash(N);' before the clauses gives it N",
+				   STR_FMT(m->name), type_is_aggregate(&m->value) ? "percpu" : "");
 		buf_char(&t->out, '\n');
 	}
 }

@@ -272,6 +272,6 @@ line() {
 	[ "$output" = $'struct list_head {\n\tstruct list_head *next;\n\tstruct list_head *prev;\n};' ]
 	run -0 "$NOPAL" -l 'enum pid_typ*'
 	[ "$output" = "enum pid_type" ]
-	run -1 "$NOPAL" -l 'struct no_such_struct'
+	run -0 "$NOPAL" -l 'struct no_such_struct'
 	[[ "$output" == *"no probe matches"* ]]
 }

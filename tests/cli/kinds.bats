@@ -97,8 +97,36 @@ setup() {
 	[[ "$output" == *tick:loop$'\n'BEGIN ]]
 	run "$NOPAL" -l -e 'END { }'
 	[ "$output" = END ]
-	run "$NOPAL" -l '*no_such_probe_anywhere'
-	[ "$status" = 1 ]
+	run -0 "$NOPAL" -l '*no_such_probe_anywhere'
+	[ "$output" = "nopal: no probe matches '*no_such_probe_anywhere'" ]
+	run -0 "$NOPAL" -l no_such_probe_anywhere
+	[ "$output" = "nopal: no probe matches 'no_such_probe_anywhere'" ]
+}
+
+@test "nopal -l lists what the kernel has, and of a process what its program has" {
+	"$NOPAL" -l >all
+	grep -qx tracepoint:sched:sched_switch all
+	grep -qx software:page-faults: all
+	run ! grep -q ^u all
+	./tick loop 1000 1 10000 >/dev/null 3>&- &
+	pid=$!
+	run -0 "$NOPAL" -p "$pid" -l 'uprobe:main'
+	[ "$output" = "uprobe:$PWD/tick:main" ]
+	run -0 "$NOPAL" -p "$pid" -l 'main'
+	[ "$output" = "uprobe:$PWD/tick:main" ]
+	kill "$pid"
+}
+
+@test "the type of a probe may be a pattern" {
+	run -0 "$NOPAL" -q -c './tick loop 1 1' -e 'u*:./tick:tick:loop { print(probe); }'
+	[[ "$output" == *"usdt:"*"tick:tick:loop"* ]]
+	run -0 "$NOPAL" -q -c './tick loop 1 1' -e '*:./tick:main, BEGIN { @[probe] = count(); }'
+	[[ "$output" == *"@[BEGIN]: 1"* && "$output" == *"@[uprobe:./tick:main]: 1"* ]]
+	"$NOPAL" -q -e '*:sched:sched_switch { print(probe); exit(); }' | grep -qx tracepoint:sched:sched_switch
+	run -1 "$NOPAL" -q -e '*:./tick:nothing { }'
+	says missing-probe "there is no probe '*:./tick:nothing'" <<<"$output"
+	run -1 "$NOPAL" -q -e 'x*:./tick:main { }'
+	says unknown-probe-type "no type of probe has the form 'x*:./tick:main'" <<<"$output"
 }
 
 # Does this kernel let us attach to its functions by this kind of probe? Else the message says so, as the caller checks.

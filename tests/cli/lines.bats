@@ -196,6 +196,23 @@ uprobe:./overloads:cpp:"shop::at(int*, int*)"' ]
 	says missing-probe "there is no probe 'uprobe:./overloads:cpp:\"shop::sub\"'" <<<"$output"
 }
 
+@test "C++: what a compiler made of a function is probed by its name, and func shows it" {
+	need_program g++
+	g++ -O2 -x c++ -o clones - <<-'END'
+		extern "C" {
+		__attribute__((noinline)) int whole(int n) asm("_ZN4shop4costEi.isra.0");
+		__attribute__((noinline)) int piece(int n) asm("_ZN4shop4costEi.cold");
+		int whole(int n) { asm volatile("" : "+r"(n)); return n + 1; }
+		int piece(int n) { asm volatile("" : "+r"(n)); return n + 2; }
+		}
+		int main(int argc, char **) { return whole(argc) + piece(argc) != 5; }
+	END
+	run -0 timeout 30 "$NOPAL" -q -e 'uprobe:./clones:cpp:"shop::cost" { printf("%s|%s\n", func, probe) }' -c ./clones
+	[ "$output" = 'shop::cost(int) [clone .isra.0]|uprobe:./clones:cpp:"shop::cost(int)"' ]
+	BPFTRACE_CPP_DEMANGLE=0 run -0 timeout 30 "$NOPAL" -q -e 'uprobe:./clones:cpp:"shop::cost" { print(func) }' -c ./clones
+	[ "$output" = _ZN4shop4costEi.isra.0 ]
+}
+
 @test "C++: functions that linkers do not know have the names of what they are in" {
 	need_program g++
 	g++ -O2 -g -fno-omit-frame-pointer -I"$ROOT/include" -x c++ -o shop - <<-'END'
