@@ -40,16 +40,6 @@ static bool points_elsewhere(const struct type *a, const struct type *b)
 	return x->kind != CTYPE_VOID && y->kind != CTYPE_VOID && !ctype_same(x, y);
 }
 
-/* What was unsigned and takes in a negative constant is signed. */
-static void take_sign(struct check *c, struct type *known, const struct expr *value)
-{
-	if (known->kind != TYPE_INT || known->is_signed || !value->is_const ||
-	    !expr_is_int(value) || !value->shape.type.is_signed || (int64_t)value->value >= 0)
-		return;
-	known->is_signed = true;
-	c->changed = true;
-}
-
 /* The variable or map called `name` holds what the value is, too. */
 static void take_in(struct check *c, const struct expr *target, struct str name, const char *sigil,
 		    struct type *known, struct expr *value, struct mark first)
@@ -58,10 +48,8 @@ static void take_in(struct check *c, const struct expr *target, struct str name,
 	bool is_elsewhere = points_elsewhere(known, t);
 
 	check_reorder(c, value, known);
-	if (!is_elsewhere && !check_merge(c, known, t)) {
-		take_sign(c, known, value);
+	if (!is_elsewhere && !check_merge(c, known, t))
 		return;
-	}
 	if (is_elsewhere)
 		check_error(c, target, "type-mismatch", "'%s%.*s' points to values of another type",
 			    sigil, STR_FMT(name));
@@ -149,10 +137,12 @@ void check_assign_variable(struct check *c, struct expr *target, struct expr *va
 		if (v->shape.type.kind == TYPE_INT)
 			hold_any_width(&v->shape.type);
 		v->mark = mark;
+		v->is_flexible = expr_is_flexible(value);
 		c->changed = true;
 	} else {
 		if (v->shape.type.size < 8) /* it is declared */
 			check_fits(c, value, &v->shape.type);
+		check_take_sign(c, &v->shape.type, value, &v->is_flexible);
 		take_in(c, target, v->name, "$", &v->shape.type, value, v->mark);
 	}
 	if (c->err)
@@ -185,8 +175,10 @@ static void assign_map(struct check *c, struct expr *target, struct expr *value,
 		m->has_value = true;
 		m->value = value->shape.type;
 		m->value_mark = mark;
+		m->is_flexible = expr_is_flexible(value);
 		c->changed = true;
 	} else {
+		check_take_sign(c, &m->value, value, &m->is_flexible);
 		take_in(c, target, m->name, "", &m->value, value, m->value_mark);
 	}
 	if (c->err)

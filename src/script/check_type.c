@@ -113,6 +113,26 @@ static void merge_sign(struct check *c, struct type *known, const struct type *t
 	}
 }
 
+bool expr_is_flexible(const struct expr *value)
+{
+	return value->is_const && expr_is_int(value) && (int64_t)value->value >= 0;
+}
+
+void check_take_sign(struct check *c, struct type *known, const struct expr *value, bool *flexible)
+{
+	const struct type *t = &value->shape.type;
+	bool was_flexible = *flexible, is_signed = known->is_signed;
+
+	if (known->kind != TYPE_INT || t->kind != TYPE_INT || t->is_open || expr_is_flexible(value))
+		return;
+	*flexible = false;
+	if (was_flexible && t->size == 8 && !t->is_signed)
+		known->is_signed = false;
+	else if (value->is_const && t->is_signed)
+		known->is_signed = true;
+	c->changed |= known->is_signed != is_signed;
+}
+
 static unsigned shown_bytes(const struct type *t)
 {
 	return t->shown ? t->shown : t->size;

@@ -14,8 +14,9 @@ enum value_kind {
 	VALUE_FLAG,
 	VALUE_MISSING, /* error | warn | ignore */
 	VALUE_TEXT,
-	VALUE_STACK, /* a word of stack_modes */
-	VALUE_NONE,  /* accepted, changes nothing here */
+	VALUE_STACK,   /* a word of stack_modes */
+	VALUE_LICENSE, /* our programs have one of their own */
+	VALUE_NONE,    /* accepted, changes nothing here */
 };
 
 /* One setting: its name in the config block, other names, and the values it may have. The names in
@@ -48,7 +49,7 @@ static const struct config_row rows[] = {
 	{ {"max_bpf_progs"},                VALUE_NONE,    0, 0,                0                        },
 	{ {"on_stack_limit"},               VALUE_NONE,    0, 0,                0                        },
 	{ {"log_size"},                     VALUE_NONE,    0, 0,                0                        },
-	{ {"license"},                      VALUE_NONE,    0, 0,                0                        },
+	{ {"license"},                      VALUE_LICENSE, 0, 0,                0                        },
 	{ {"unstable_tseries"},             VALUE_NONE,    0, 0,                0                        },
 	{ {"unstable_macro"},               VALUE_NONE,    0, 0,                0                        },
 	{ {"unstable_map_decl"},            VALUE_NONE,    0, 0,                0                        },
@@ -117,6 +118,11 @@ bool config_stack_mode(struct str word, uint8_t *show)
 	return false;
 }
 
+/* What the kernel takes for compatible with its own license. */
+static const char *const licenses[] = {
+	"GPL",		"GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL",
+	"Dual MPL/GPL", NULL};
+
 static int set_value(struct script *s, const struct config_row *row, const struct origin *from,
 		     struct str value, struct diag *d)
 {
@@ -144,6 +150,10 @@ static int set_value(struct script *s, const struct config_row *row, const struc
 	case VALUE_STACK:
 		if (!config_stack_mode(value, &s->options.stack_mode))
 			return bad_value(from, value, "bpftrace, perf, raw or build_id", d);
+		break;
+	case VALUE_LICENSE:
+		if (!word_is_one_of(value, licenses))
+			return bad_value(from, value, "a license of the kernel, such as GPL", d);
 		break;
 	case VALUE_NONE: break;
 	}

@@ -23,6 +23,7 @@ struct map {
 	struct mark key_mark, value_mark; /* the use that fixed the type */
 	const struct expr *copied;	  /* @m = @count; NULL: there is none */
 	bool has_own;			  /* it gets values other than such copies */
+	bool is_flexible;		  /* constants alone so far, of any sign */
 	/* Of series.c. */
 	bool is_assigned, is_hidden;
 	struct map_series series;
@@ -43,6 +44,7 @@ struct variable {
 	unsigned depth;		/* of blocks: where it was declared */
 	bool is_over;		/* that block has ended */
 	bool is_hidden;		/* ... and nothing after it means this variable */
+	bool is_flexible;	/* constants alone so far, of any sign */
 	struct shape shape;
 	struct mark mark; /* the assignment that fixed the type */
 	uint16_t reg, slot;
@@ -263,6 +265,11 @@ void check_int(struct check *c, const struct expr *e, const char *what);
 /* Type `e`, which must be an integer. */
 void check_number(struct check *c, struct expr *e, const char *what);
 /* `e` must have a value that can be kept or sent. */
+/* A constant that is not negative has the sign of what it meets. */
+bool expr_is_flexible(const struct expr *value);
+/* What is `known` takes in the value: it is unsigned where only such constants met an unsigned
+ * number, and signed with a negative constant. */
+void check_take_sign(struct check *c, struct type *known, const struct expr *value, bool *flexible);
 void check_string(struct check *c, struct expr *e, size_t most);
 /* What an if, while, ?: or a predicate asks for. */
 void check_condition(struct check *c, struct expr *e);

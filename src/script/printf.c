@@ -298,6 +298,16 @@ static void emit_call(struct lower *l, enum format_kind kind, const struct print
 		   call->fields);
 }
 
+/* debugf takes as many values as the kernel's own function for it. */
+static void check_debugf(struct check *c, struct expr *e)
+{
+	if (e->arg_count > 4)
+		check_error(c, e, "wrong-arg-count", "'debugf' takes at most 3 values, not %u",
+			    e->arg_count - 1u);
+	else
+		check_printf(c, e);
+}
+
 static void lower_printf(struct lower *l, const struct expr *e, uint16_t out)
 {
 	struct printf_call call = {.count = 0};
@@ -373,7 +383,7 @@ const struct function printf_rows[] = {
 	  "printf an error to standard error", "errorf(\"bad size: %d\", arg0);" },
 	{ "warnf", "f*", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_printf, lower_message, FORMAT_WARNING,
 	  "printf a warning to standard error", "warnf(\"large: %d\", arg0);" },
-	{ "debugf", "f*", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_printf, lower_printf, FORMAT_DEBUG,
+	{ "debugf", "f*", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_debugf, lower_printf, FORMAT_DEBUG,
 	  "printf to the kernel's trace_pipe", "debugf(\"arg0: %d\\n\", arg0);" },
 	{ "assert", "es", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_assert, lower_assert, 0,
 	  "end the run unless the condition holds", "assert(arg0 > 0, \"no size\");" },

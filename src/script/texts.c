@@ -28,6 +28,9 @@ static void check_length(struct check *c, const struct expr *e)
 {
 	const struct expr *n = e->arg_count > 1 ? e->args[1] : NULL;
 
+	if (!c->err && n && n->is_const && n->shape.type.is_signed && (int64_t)n->value < 0)
+		check_error(c, n, "wrong-arg-type", "the length of '%s' must not be negative",
+			    e->function->name);
 	if (c->err || !n || !n->is_const || (int64_t)n->value <= (int64_t)PROGRAM_MAX_TEXT)
 		return;
 	check_error(c, n, "too-long", "'%s' returns at most %u bytes", e->function->name,

@@ -322,6 +322,10 @@ static void check_stack(struct check *c, struct expr *e)
 			check_error(c, a, is_word ? "unsupported" : "wrong-arg-type",
 				    "the stack mode must be 'bpftrace', 'perf', 'raw', "
 				    "'build_id' or, of ustack, 'lang' or 'mixed'");
+		if (is_word && show == SHOW_BUILD_ID && e->function->number == TYPE_KSTACK)
+			check_error(
+				c, a, "unsupported",
+				"the kernel's functions are in no file: 'build_id' is for ustack");
 		if (is_word)
 			continue;
 		if (is_mode(e, "mixed"))

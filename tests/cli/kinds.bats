@@ -110,6 +110,7 @@ setup() {
 	run ! grep -q ^u all
 	./tick loop 1000 1 10000 >/dev/null 3>&- &
 	pid=$!
+	until [ "$(cat "/proc/$pid/comm")" = tick ]; do sleep 0.01; done
 	run -0 "$NOPAL" -p "$pid" -l 'uprobe:main'
 	[ "$output" = "uprobe:$PWD/tick:main" ]
 	run -0 "$NOPAL" -p "$pid" -l 'main'
