@@ -25,6 +25,7 @@ struct passing {
 	/* Of the last struct: how it is passed, and which argN is its first word. */
 	enum argument_passed passed;
 	unsigned at;
+	bool is_reference; /* argN is its address */
 };
 
 /* The number that `argN` has for a word on the stack. */
@@ -151,6 +152,28 @@ static unsigned struct_on_stack(struct passing *p, unsigned words, unsigned alig
 	return NO_PLACE;
 }
 
+/* A few floats of one size are in vector registers; what has at most 16 bytes is in others, and of
+ * a larger struct there is a copy whose address is passed. */
+static unsigned take_struct_aarch64(struct passing *p, const struct content *content,
+				    unsigned words, struct ctype_layout is)
+{
+	if (!content->is_mixed && content->floats <= 4) {
+		unsigned place = take_floats(p, content->floats, words, is.align);
+
+		if (place == NO_PLACE)
+			return NO_PLACE;
+		p->at = place;
+	} else if (is.size > 16) {
+		p->at = take_ints(p, 1, 8);
+		p->is_reference = true;
+	} else {
+		p->at = take_ints(p, words, is.align);
+	}
+	p->passed = p->at < p->arch->call_reg_count && !p->is_reference ? PASSED_IN_WORDS
+									: PASSED_AT_ADDRESS;
+	return NO_PLACE;
+}
+
 static unsigned take_struct(struct passing *p, const struct ctype *t, struct ctype_layout is)
 {
 	unsigned words = (unsigned)((is.size + 7) / 8), steps = 1000, ints, floats;
@@ -162,14 +185,8 @@ static unsigned take_struct(struct passing *p, const struct ctype *t, struct cty
 	if (p->arch->machine == EM_X86_64 && is.size > 16)
 		return struct_on_stack(p, words, is.align);
 	look_inside(p, t, 0, &content, &steps);
-	if (p->arch->machine == EM_AARCH64) {
-		if (!content.is_mixed && content.floats <= 4)
-			take_floats(p, content.floats, words, is.align);
-		else
-			take_ints(p, is.size > 16 ? 1 : words, is.size > 16 ? 8 : is.align);
-		p->why = "it is a struct that is passed by value";
-		return NO_PLACE;
-	}
+	if (p->arch->machine == EM_AARCH64)
+		return take_struct_aarch64(p, &content, words, is);
 	ints = content.has_int[0] + (words > 1 && content.has_int[1]);
 	floats = words - ints;
 	if (content.in_memory || p->ints + ints > 6 || p->floats + floats > 8)
@@ -191,6 +208,7 @@ static unsigned take(struct passing *p, const struct ctype *t)
 	enum ctype_kind kind = ctype_kind(t);
 
 	p->passed = PASSED_AS_NUMBER;
+	p->is_reference = false;
 	p->vector = NULL;
 	if (p->is_lost)
 		return NOT_CERTAIN;
@@ -280,7 +298,7 @@ static void place_struct(const struct passing *p, struct argument *arg)
 
 	if (p->at > UINT8_MAX || !operand_call_arg(p->arch, p->at, &o))
 		return;
-	if (p->passed == PASSED_AT_ADDRESS)
+	if (p->passed == PASSED_AT_ADDRESS && !p->is_reference)
 		o.kind = OPERAND_ADDRESS;
 	o.raw = p->passed == PASSED_AT_ADDRESS ? STR("stack") : STR("registers");
 	arg->operand = o;

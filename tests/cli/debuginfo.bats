@@ -26,7 +26,7 @@ setup() {
 		args.text == arg1, *args.text); print(args.text); print(strlen(args.text)) }' ./params
 	[ "$output" = $'word word wo 1 119word\n4' ]
 	traced 'uprobe:./params:use /args.text != 0 && args.text && args.text == "word"/ {
-		$n = 3; $p = args.text; print((str(args.text, $n), str($p, 1), str($p + 1), str(args.text, -1))) }' ./params
+		$n = 3; $p = args.text; print((str(args.text, $n), str($p, 1), str($p + 1), str(args.text, 9))) }' ./params
 	[ "$output" = "(wor, w, ord, word)" ]
 	traced 'uprobe:./params:use { printf("%p %x %p", args.text, args.text, arg1) }' ./params
 	read -r pointer hex raw <<<"$output"

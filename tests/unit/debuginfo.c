@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/file.h"
 #include "debuginfo/debuginfo.h"
 #include "help/elf_builder.h"
 #include "help/shell.h"
@@ -416,6 +417,106 @@ static void parameters_are_where_compilers_have_them(void **state)
 	}
 }
 
+/* Finds out where a function of aarch64 has the structs it gets, by looking for their first numbers
+ * in what the function is called with. `g` has the same parameters, and is what tracers know. */
+static const char passing[] =
+	"#include <stdio.h>\n"
+	"struct small { long a; int b; }; struct one { int a; }; struct big { long a[4]; };\n"
+	"struct wide { long a, b, c; }; struct reals { double x, y; };\n"
+	"#define PARAMETERS struct small s, int n, struct big b, struct one o, struct reals h, \\\n"
+	"	struct small t, struct one p, struct small u, struct wide w, struct one q\n"
+	"long regs[9];\n"
+	"asm(\".globl f\\nf: adrp x9, regs\\n add x9, x9, :lo12:regs\\n stp x0, x1, [x9]\\n\"\n"
+	"    \"stp x2, x3, [x9, 16]\\n stp x4, x5, [x9, 32]\\n stp x6, x7, [x9, 48]\\n\"\n"
+	"    \"mov x10, sp\\n str x10, [x9, 64]\\n ret\\n\");\n"
+	"void f(PARAMETERS);\n"
+	"__attribute__((noinline)) void g(PARAMETERS) { asm volatile(\"\"); }\n"
+	"static int is_at(long p, int number) { return p > 65536 && *(int *)p == number; }\n"
+	"static void find(char name, int number) {\n"
+	"	for (int i = 0; i < 8; i++) {\n"
+	"		if ((int)regs[i] == number) { printf(\"%c in x%d\\n\", name, i); return; "
+	"}\n"
+	"		if (is_at(regs[i], number)) { printf(\"%c at x%d\\n\", name, i); return; "
+	"}\n"
+	"	}\n"
+	"	for (int i = 0; i < 6; i++) {\n"
+	"		long word = ((long *)regs[8])[i];\n"
+	"		if ((int)word == number) { printf(\"%c on stack %d\\n\", name, i); return; "
+	"}\n"
+	"		if (is_at(word, number)) { printf(\"%c at stack %d\\n\", name, i); return; "
+	"}\n"
+	"	}\n"
+	"}\n"
+	"int main(void) {\n"
+	"	struct small s = {1001, 1}, t = {1002, 2}, u = {1003, 3};\n"
+	"	struct big b = {{1004}}; struct wide w = {1005}; struct reals h = {1, 2};\n"
+	"	struct one o = {1006}, p = {1007}, q = {1008};\n"
+	"	g(s, 7, b, o, h, t, p, u, w, q);\n"
+	"	f(s, 7, b, o, h, t, p, u, w, q);\n"
+	"	find('s', 1001); find('b', 1004); find('o', 1006); find('t', 1002); find('p', "
+	"1007);\n"
+	"	find('u', 1003); find('w', 1005); find('q', 1008);\n"
+	"}\n";
+
+static void show_place(const struct arch *arch, const struct argument *arg, struct buf *out)
+{
+	unsigned first = arg->first_word;
+	bool is_register = first < arch->call_reg_count;
+
+	if (arg->passed == PASSED_AS_NUMBER)
+		return;
+	buf_printf(out, "%.*s %s %s%u\n", STR_FMT(arg->name),
+		   arg->passed == PASSED_IN_WORDS	  ? "in"
+		   : arg->operand.kind == OPERAND_ADDRESS ? "on"
+							  : "at",
+		   is_register ? "x" : "stack ",
+		   is_register ? first : first - arch->call_reg_count);
+}
+
+static void structs_are_where_aarch64_passes_them(void **state)
+{
+	static const int16_t nothing_said[64] = {[0 ... 63] = -1};
+	const struct arch *arch = arch_for(EM_AARCH64, 8);
+	struct operand operands[OPERANDS_MAX];
+	struct buf ours = BUF_INIT, theirs = BUF_INIT;
+	struct arena a = ARENA_INIT;
+	struct debug_function f;
+	struct debuginfo *di;
+	struct argument *args;
+	const uint16_t *order;
+	unsigned count = 0, params;
+	char path[256];
+
+	(void)state;
+	if (!shell_has("aarch64-linux-gnu-gcc") || !shell_has("qemu-aarch64"))
+		skip();
+	write_source("passing.c", passing);
+	assert_int_equal(shell_run("cd %s && aarch64-linux-gnu-gcc -static -O1 -g -w passing.c -o "
+				   "passing && qemu-aarch64 ./passing >places",
+				   dir),
+			 0);
+	di = open_file("passing");
+	assert_non_null(di);
+	assert_int_equal(debuginfo_function(di, address_of("passing", "g"), &f), 0);
+	while (count < arch->call_reg_count + 16u &&
+	       operand_call_arg(arch, count, &operands[count]))
+		count++;
+	args = arguments_new(&a, operands, count);
+	assert_int_equal(function_arguments(&a, arch,
+					    &(struct function_params){f.type, nothing_said, f.is_c},
+					    &args, &count, &order, &params),
+			 0);
+	for (unsigned i = 0; i < params; i++)
+		show_place(arch, &args[order[i]], &ours);
+	snprintf(path, sizeof(path), "%s/places", dir);
+	assert_int_equal(file_slurp(path, 4096, &theirs), 0);
+	assert_string_equal(ours.ptr, theirs.ptr);
+	debuginfo_close(di);
+	buf_free(&ours);
+	buf_free(&theirs);
+	arena_free(&a);
+}
+
 /* A section that says it is compressed, and is too short to be. */
 static void damage_is_reported(void **state)
 {
@@ -449,6 +550,7 @@ int main(void)
 		cmocka_unit_test(functions_and_lines_of_each_compiler),
 		cmocka_unit_test(types_of_a_separate_file),
 		cmocka_unit_test(parameters_are_where_compilers_have_them),
+		cmocka_unit_test(structs_are_where_aarch64_passes_them),
 		cmocka_unit_test(damage_is_reported),
 	};
 
