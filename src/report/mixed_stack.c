@@ -15,10 +15,11 @@
 #include "base/json.h"
 #include "report/script_stack.h"
 
-#define UNNAMED_MOST 2 /* functions from which Perl's evaluator calls itself to catch exceptions \
-			*/
+#define UNNAMED_MOST                                                                \
+	2 /* functions from which Perl's evaluator calls itself to catch exceptions \
+	   */
 
-static const char apart[] = "where the functions of the script belong among these is not known";
+static const char apart[] = "where the functions of the script belong among these is not known: ";
 
 /* The frames of one stack. */
 struct parts {
@@ -133,11 +134,26 @@ static void join(struct mixed *m, bool main_apart)
 		move_script(m, &next);
 }
 
+/* Why, as well as it is known. */
+static void add_reason(const struct mixed *m, struct buf *out)
+{
+	if (m->native.frames != m->native.count)
+		buf_text(out, "the stack of the program is cut");
+	else if (!m->script.is_whole)
+		buf_text(out, "the stack of the script is cut");
+	else
+		buf_printf(out, "calls of the interpreter here %zu, in the script %zu",
+			   m->native.marks, m->script.marks);
+}
+
 static void put_apart(struct mixed *m, enum stack_form form)
 {
 	struct buf note = BUF_INIT;
 
-	buf_printf(&note, form == STACK_OBJECT ? "%s" : "[%s]", apart);
+	buf_text(&note, form == STACK_OBJECT ? "" : "[");
+	buf_text(&note, apart);
+	add_reason(m, &note);
+	buf_text(&note, form == STACK_OBJECT ? "" : "]");
 	for (size_t i = 0; i < m->native.count; i++)
 		move_part(m, &m->native, i);
 	if (m->script.frames)

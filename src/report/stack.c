@@ -38,6 +38,12 @@ static uint64_t find_file(const struct walk *w, pid_t pid)
 	return UNWIND_FRAME_FILE | number << UNWIND_FRAME_SHIFT | UNWIND_LATER_OFFSET(w->address);
 }
 
+/* By frame pointers alone? Then a frame may be no code. */
+static bool is_chained(const struct walk *w)
+{
+	return w->stack->flags == UNWIND_GOES_ON || w->stack->flags == UNWIND_CHAINED;
+}
+
 static void look_up(struct walk *w)
 {
 	const struct renderer *r = w->r;
@@ -60,7 +66,7 @@ static void look_up(struct walk *w)
 		w->address = UNWIND_FRAME_ADDRESS(w->address);
 		symbols_frame_user(r->symbols, (pid_t)pid, w->address, is_return, &w->frame);
 		/* The kernel has seen that it is, whatever the maps say that were read last. */
-		w->frame.is_code |= w->stack->flags != UNWIND_GOES_ON;
+		w->frame.is_code |= !is_chained(w);
 	}
 }
 
@@ -191,14 +197,14 @@ static const char *end_text(const struct walk *w)
 		[UNWIND_NO_FRAMES]  = "code made at run time keeps no frame pointers; of a JVM it does with "
 				      "-XX:+PreserveFramePointer",
 		[UNWIND_NO_PROCESS] = "the mappings of the process were not known yet",
+		[UNWIND_CHAINED]    = "user mode follows frame pointers, which end in ",
 	};
 	/* clang-format on */
 	uint32_t end = w->stack->flags;
 
 	if (!w->frame.is_code)
 		return "";
-	if (end == UNWIND_GOES_ON &&
-	    (!w->frame.module.len || w->stack->bytes.len >= w->stack->type->size))
+	if (is_chained(w) && (!w->frame.module.len || w->stack->bytes.len >= w->stack->type->size))
 		return NULL; /* nothing is known of it, or there are as many as were asked for */
 	if (end == UNWIND_LIMIT && w->stack->bytes.len < w->stack->type->size)
 		return "this kernel walks no more frames";

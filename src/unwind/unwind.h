@@ -127,6 +127,7 @@ enum unwind_end {
 	UNWIND_NOT_CODE,   /* the return address is in no code that is known of */
 	UNWIND_NO_FRAMES,  /* the last frame is of code made at run time without frame pointers */
 	UNWIND_NO_PROCESS, /* the mappings of the process are not known */
+	UNWIND_CHAINED,	   /* in user mode, where it was followed by frame pointers */
 	UNWIND_ENDS_COUNT_,
 };
 

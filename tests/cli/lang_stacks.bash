@@ -158,7 +158,7 @@ END
 exact() {
 	local rounds=${STRESS:+3000}
 	rounds=${rounds:-150}
-	timeout 120 "${as[@]}" -q -e "$(hit "$3") { print($1); }" \
+	timeout 120 "${as[@]}" -q -e "${STRESS:+config = { perf_rb_pages = 16384 \}} $(hit "$3") { print($1); }" \
 		-c "$(within "$3 ${work#"$root"}/want $rounds")" >printed 2>messages || { cat messages; false; }
 	! grep -q 'need.*Linux 6.9' messages || skip "$(cat messages)"
 	awk -v skip="$2" '

@@ -56,6 +56,16 @@ END
 	[ "$(grep once got)" = "main (-e:1);main::once (-e:1) 15" ] || { cat got; false; }
 }
 
+@test "mixed: what frame pointers do not reach is said, and no function of the script is missing" {
+	need_perl
+	timeout 60 "${as[@]}" -q -e "$probe { print(ustack(mixed)); exit(); }" \
+		-c "perl -e 'sub f { my \$x = getppid() } f()'" | sed 's/^ *//' >got
+	grep -q '^(cut: user mode follows frame pointers, which end in ' got || { cat got; false; }
+	tail -n +2 got | grep -A2 -F '[where the functions of the script belong among these is not known: the stack of the program is cut]' |
+		tail -2 >own
+	printf '%s\n' 'main::f (-e:1)' 'main (-e:1)' | diff - own
+}
+
 @test "a process that rewrites its interpreter's state neither stops nor misleads the tracer" {
 	gcc -O1 -w -rdynamic -o "$work/python3.11" "$scripts/hostile.c" -lpthread
 	timeout 120 "${as[@]}" -q -e "$probe { @n = count(); @[pystack(20)] = count(); }

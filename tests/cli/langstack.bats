@@ -253,7 +253,7 @@ END
 	# A sort that has not called its block yet.
 	timeout 60 "$NOPAL" -q -e "uprobe:$(command -v perl):Perl_sortsv_flags { print(ustack(mixed)); }" \
 		-c "perl -e 'sub f { my @x = sort { \$a <=> \$b + 0 } 2, 1 } f()'" >got
-	grep -A2 -F '[where the functions of the script belong among these is not known]' got | sed 's/^ *//' | tail -2 >own
+	grep -A2 -F '[where the functions of the script belong among these is not known: calls of the interpreter here 1, in the script 2]' got | sed 's/^ *//' | tail -2 >own
 	printf '%s\n' 'main::f (-e:1)' 'main (-e:1)' | diff - own
 	# Of a program without a script it is the stack of the program.
 	timeout 60 "$NOPAL" -q -e "uprobe:$libc:getppid { print(ustack(mixed)); exit(); }" -c "sh -c :" >got

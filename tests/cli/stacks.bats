@@ -208,7 +208,7 @@ same_as_gdb() {
 	run "$NOPAL" -q --user -e "usdt:$frames:frames:here { @[ustack] = count() }" -c "$frames 2 deep"
 	# That of an emulator is none: the kernel traces the program, and walks.
 	[[ "$output" != *"the time stamp counter of this CPU is not a clock"* ]] || skip "no user mode on this CPU"
-	[[ "$output" == *"    frames_here+"*"    (cut: followed by frame pointers, which end in frames)
+	[[ "$output" == *"    frames_here+"*"    (cut: user mode follows frame pointers, which end in frames)
 ]: 2" ]]
 	run "$NOPAL" -q --user -e "usdt:$frames:frames:here { @[ustack(1)] = count() }" -c "$frames 2 deep"
 	[[ "$output" != *cut* ]]

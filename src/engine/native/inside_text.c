@@ -6,6 +6,7 @@
 #include "engine/native/words.h"
 #include "program/numbers.h"
 #include "program/record.h"
+#include "unwind/unwind.h"
 
 #define COMM_SIZE  16
 #define GET_NAME   16 /* PR_GET_NAME */
@@ -341,7 +342,7 @@ void inside_ustack(struct hit *h, uint64_t *slot, uint64_t size, uint64_t ip, co
 		low = fp + sizeof(frame);
 		fp = frame[0];
 	}
-	slot[0] = count | pid << 32;
+	slot[0] = count | pid << 32 | (uint64_t)UNWIND_CHAINED << (32 + STACK_PID_BITS);
 	if (size & INSIDE_PADDED)
 		inside_zero(slot + HEAD_WORDS + count, most - count);
 }
