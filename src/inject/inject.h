@@ -124,6 +124,9 @@ int inject_plan(struct inject *x, struct inject_site *site);
  * bytes, which are RT_CONSISTENT, 0, when the loader is done. -ENOENT: there is none, or it is not
  * as expected; -ENOMEM. */
 int inject_plan_loader(struct inject *x, struct inject_site *out, uint64_t *state);
+/* Plan the place in glibc's vfork() where parent and child come from the system call. -ENOENT:
+ * there is none, or it is not as expected; -ENOSPC, -ENOMEM. */
+int inject_plan_vfork(struct inject *x, struct inject_site *out);
 /* Addresses for `size` bytes of code that reach `near` and its neighbourhood by a direct jump.
  * -ENOSPC, -ENOMEM. */
 int inject_reserve(struct inject *x, uint64_t near, size_t size, uint64_t *out);

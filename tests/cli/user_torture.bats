@@ -173,6 +173,20 @@ counts() {
 	done
 }
 
+@test "children of vfork fire while other threads do: each event is counted and recorded once" {
+	cp "$TARGETS/vforks" "$dir"
+	rounds=$((20 * times))
+	start_target "$dir/vforks" $rounds 4 100 100
+	start_tracer "usdt:$dir/vforks:vforks:* { @n = count(); @by[str(arg1)] = count(); @set[arg0] = arg0; printf(\"%d\n\", arg0) }" \
+		--user --ring-size=64M -p $target
+	counts $((800 * rounds))
+	grep -qx "children $((3 * rounds)) ended, $rounds called exec" "$dir/printed"
+	grep -qx "@by\[the parent\]: $((400 * rounds))" "$output_file"
+	grep -qx "@by\[the child\]: $((400 * rounds))" "$output_file"
+	lost=$(sed -n 's/^Lost \([0-9]*\) event.*/\1/p' "$messages" | head -1)
+	[ "$(($(grep -cE '^[0-9]+$' "$output_file") + ${lost:-0}))" = $((800 * rounds)) ]
+}
+
 @test "tracers come, and are killed, while children of vfork are at the sites" {
 	cp "$TARGETS/vforks" "$dir"
 	start_target "$dir/vforks" 1000000 4 10 100

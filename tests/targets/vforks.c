@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -32,10 +33,20 @@ static __attribute__((noinline)) void fire_child(int i)
 	DTRACE_PROBE2(vforks, child, i, "the child");
 }
 
+/* What the kernel has written for restartable sequences; -1: nothing, or the libc has none. */
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+
+static int cpu_of_rseq(void)
+{
+	if (!&__rseq_offset)
+		return -1;
+	return *(volatile int *)((char *)__builtin_thread_pointer() + __rseq_offset + 4);
+}
+
 static void make_child(long round)
 {
 	static char *const arguments[] = {"true", NULL};
-	int status = -1;
+	int status = -1, cpu = cpu_of_rseq();
 	pid_t child = vfork();
 
 	if (!child) {
@@ -44,6 +55,10 @@ static void make_child(long round)
 		if (round % 4 == 0)
 			execve("/bin/true", arguments, environ);
 		_exit(0);
+	}
+	if (cpu >= 0 && cpu_of_rseq() < 0) {
+		dprintf(STDOUT_FILENO, "the thread has no CPU any more\n");
+		_exit(1);
 	}
 	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;

@@ -95,6 +95,6 @@ int native_arm(struct native *e, struct native_process *p, struct diag *d)
 		diag_add_all(d, &said);
 	diag_free(&said);
 	log_pause(e, p);
-	e->any_reached |= p->count > p->knocks; /* one site of ours */
+	e->any_reached |= p->count > p->own;
 	return err == -ESRCH ? 0 : err;
 }

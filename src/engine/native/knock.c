@@ -131,5 +131,6 @@ int knock_add(struct native_process *p, const struct native_store *s, struct dia
 	if (!err)
 		err = native_process_add_site(p, &site);
 	p->knocks = !err;
+	p->own += !err;
 	return err == -ENOENT || err == -ENOSPC ? 0 : err;
 }

@@ -10,6 +10,7 @@
 #include "engine/native/blob.h"
 #include "engine/native/knock.h"
 #include "engine/native/sure.h"
+#include "engine/native/vfork.h"
 #include "symbols/maps.h"
 
 #define AREA_SIZE   ((size_t)1 << 20) /* untouched pages cost nothing */
@@ -457,6 +458,10 @@ int native_process_arm(struct native_process *p, const struct native_store *s, b
 			err = make_trampoline(p, s, i, place, d);
 	if (!err && p->expects_library && !p->knocks)
 		err = knock_add(p, s, d);
+	if (!err && !p->looked_for_vfork && p->count > p->own) {
+		p->looked_for_vfork = true;
+		err = vfork_add(p, s, d);
+	}
 	return err ? err : inject_enable(p->x, p->sites, p->count, d);
 }
 

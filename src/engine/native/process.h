@@ -34,6 +34,8 @@ struct native_process {
 	bool is_ready;		   /* its process page is written */
 	uint64_t lang;		   /* number of its program's struct lang_place */
 	bool knocks;		   /* a thread that has loaded a library waits for us */
+	bool looked_for_vfork;
+	unsigned own; /* of the sites, those that are not of probes */
 };
 
 /* Errors and messages are those of inject_open(). */

@@ -1,0 +1,83 @@
+/* A child of vfork() runs on the stack and with the struct rseq of the thread that made it, which
+ * waits. For the kernel the child has no struct rseq: it restarts no sequence of it, and leaves the
+ * number of the CPU as it was. So the child, when it comes from the system call, writes another
+ * number there, which no CPU has: its trampolines then do without sequences, as threads without
+ * rseq do. When the thread itself comes back, the kernel has mostly written the number of its CPU.
+ * Where it has not, since the thread is on the same CPU as before, the thread does. */
+#include "engine/native/vfork.h"
+
+#include <errno.h>
+#include <linux/rseq.h>
+
+#if defined(__x86_64__)
+
+#define ROOM	  128u
+#define ELSEWHERE (-3) /* the kernel has -1 and -2 for threads without */
+
+/* In place of a comparison after the system call, in the middle of a function that may change these
+ * registers. */
+static void make_code(struct native_code *c, int32_t offset, uint64_t back)
+{
+	int child = asm_label(c), out = asm_label(c);
+	struct asm_mem cpu = MEM_THREAD(offset);
+
+	asm_test(c, ACC, ACC);
+	asm_jump_if(c, COND_E, child);
+	asm_alu_mem_imm(c, ALU_CMP, 4, cpu, ELSEWHERE);
+	asm_jump_if(c, COND_NE, out);
+	asm_bytes(c, "\x48\x89\xc6", 3);	 /* mov %rax, %rsi */
+	asm_bytes(c, "\xb9\x7b\0\0\0", 5);	 /* mov $0x7b, %ecx */
+	asm_bytes(c, "\x0f\x03\xc9", 3);	 /* lsl %ecx, %ecx: see this_cpu() */
+	asm_bytes(c, "\x81\xe1\xff\x0f\0\0", 6); /* and $0xfff, %ecx */
+	asm_bytes(c, "\xb8\xfd\xff\xff\xff", 5); /* mov $-3, %eax */
+	asm_bytes(c, "\x64\x0f\xb1\x0c\x25", 5); /* cmpxchg %ecx, %fs:offset, unless the */
+	asm_bytes(c, &offset, sizeof(offset));	 /* kernel has just written there */
+	asm_bytes(c, "\x48\x89\xf0", 3);	 /* mov %rsi, %rax */
+	asm_jump(c, out);
+	asm_bind(c, child);
+	asm_alu_mem_imm(c, ALU_CMP, 4, cpu, 0);
+	asm_jump_if(c, COND_S, out); /* it was on none: its thread has no rseq */
+	asm_store_imm(c, 4, cpu, ELSEWHERE);
+	asm_bind(c, out);
+	if (!asm_jump_to(c, back))
+		c->failed = true;
+}
+
+static int write_code(struct native_process *p, const struct native_store *s,
+		      struct inject_site *site, struct diag *d)
+{
+	int32_t cpu_id = inject_world(p->x)->rseq + (int32_t)offsetof(struct rseq, cpu_id);
+	struct native_code code;
+	uint64_t inside;
+	int err = native_process_room(p, s, site->pc, ROOM, &site->body, &inside, d);
+
+	if (err)
+		return err;
+	code_open(&code, site->body);
+	make_code(&code, cpu_id, site->resume);
+	err = code_finish_native(&code);
+	if (!err)
+		err = inject_write(p->x, site->body, code.bytes.ptr, code.bytes.len);
+	code_close(&code);
+	return err;
+}
+
+int vfork_add(struct native_process *p, const struct native_store *s, struct diag *d)
+{
+	struct inject_site site;
+	int err = inject_world(p->x)->rseq ? inject_plan_vfork(p->x, &site) : -ENOENT;
+
+	if (!err)
+		err = write_code(p, s, &site, d);
+	if (!err)
+		err = native_process_add_site(p, &site);
+	p->own += !err;
+	return err == -ENOENT || err == -ENOSPC ? 0 : err;
+}
+#else
+int vfork_add(struct native_process *p, const struct native_store *s, struct diag *d)
+{
+	(void)p, (void)s, (void)d;
+	return 0;
+}
+#endif
