@@ -443,6 +443,27 @@ static void what_is_asleep_makes_room(void **state)
 	native_store_close(s);
 }
 
+/* In a map of many keys only those fall asleep that were seen to come back. */
+static void of_many_keys_some_fall_asleep(void **state)
+{
+	struct native_store *s = open_maps(4 * FEW);
+	const struct map_shape *m = &s->shapes[NUMBERS];
+	uint64_t key;
+
+	(void)state;
+	for (key = 0; key < FEW; key++)
+		inside_map_set(&s->hit, m, &key, 1, 0);
+	for (key = FEW; key < 2 * FEW; key++) {
+		inside_map_set(&s->hit, m, &key, 1, 0);
+		assert_int_equal(inside_map_del(&s->hit, m, &key), 1);
+	}
+	assert_int_equal(entries_asleep(s, m), 0);
+	set_and_delete_twice(s, key, 10);
+	assert_int_equal(entries_asleep(s, m), 10);
+	assert_int_equal(sum_of(s, NUMBERS).keys, FEW);
+	native_store_close(s);
+}
+
 /* To write zeros puts another entry in the place of one that would stay. */
 static void a_key_is_there_once_after_its_value_was_cleared(void **state)
 {
@@ -747,6 +768,7 @@ int main(void)
 		cmocka_unit_test(clearing_takes_only_what_is_cleared),
 		cmocka_unit_test(the_late_meet_no_other_key),
 		cmocka_unit_test(what_is_asleep_makes_room),
+		cmocka_unit_test(of_many_keys_some_fall_asleep),
 		cmocka_unit_test(a_key_is_there_once_after_its_value_was_cleared),
 		cmocka_unit_test(threads_come_and_go_exactly),
 		cmocka_unit_test(what_falls_asleep_in_a_full_map_keeps_nobody_out),

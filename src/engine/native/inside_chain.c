@@ -7,6 +7,7 @@
 #define STEPS	    (1u << 22) /* entries looked at in one operation */
 #define SWEEPS	    64u
 #define CROWD_TRIES 64u	  /* looks for a key that another thread may be inserting */
+#define FEW	    1024  /* keys in a map */
 #define REST_MOST   1024u /* entries that are asleep and put down at once */
 #define LOOK_AGAIN  32u	  /* entries after which to look whether the search is still good */
 
@@ -323,12 +324,14 @@ static enum result may_insert(struct search *s)
 
 /* ---- entries that are asleep */
 
-/* Is there much room? */
-static bool is_roomy(const struct search *s)
+/* May the key's entry fall asleep? Not in a map that is nearly full; and in one of many keys only
+ * if this key has come back once. */
+static bool may_sleep(const struct search *s)
 {
 	int64_t keys = (int64_t)word_load(word_at(s->h, s->m->used_at)) >> KEY_SHIFT;
 
-	return keys < (int64_t)(s->m->max_entries - s->m->max_entries / 8);
+	return s->m->is_word && keys < (int64_t)(s->m->max_entries - s->m->max_entries / 8) &&
+	       (keys < FEW || s->link & LINK_STAYS);
 }
 
 /* Make an entry that is asleep as dead as others. */
@@ -456,7 +459,8 @@ static enum result fall_asleep(struct search *s)
 {
 	uint64_t *word = word_at(s->h, s->m->rest_at);
 
-	if (!word_swap(&chain_found(s)->link, s->link, (s->link + LINK_VERSION) | LINK_DEAD))
+	if (!word_swap(&chain_found(s)->link, s->link,
+		       (s->link + LINK_VERSION) | LINK_DEAD | LINK_STAYS))
 		return AGAIN;
 	fence_after_swap();
 	if (word_load(word) != 1)
@@ -468,7 +472,7 @@ enum result chain_remove(struct search *s)
 {
 	uint64_t link = ((s->link & ~LINK_STAYS) + LINK_VERSION) | LINK_DEAD;
 
-	if (s->link & LINK_STAYS && is_roomy(s))
+	if (may_sleep(s))
 		return fall_asleep(s);
 	count_keys(s, A_KEY_OUT);
 	if (!word_swap(&chain_found(s)->link, s->link, link)) {

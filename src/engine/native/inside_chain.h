@@ -14,13 +14,14 @@
  * - An entry is dead from one exchange of its link on, and dead links never change until the entry
  *   is used again. Every thread that finds a dead entry takes it out, and none waits for
  *   the thread that made it dead, which may have been killed. (sweep)
- * - Keys that come and go, as those of threads do, keep their entry: one that was deleted and then
- *   inserted again, with no other between on its CPU, stays in its chain from then on when it is
- *   deleted, asleep. To wake it is one exchange of its link and value, and to delete it once more
- *   one of its link. It keeps its key, and while it is there no thread inserts that. Before it is
- *   taken out, one exchange of its link makes it as dead as others: from then on no thread can
- *   wake it. That happens when the map is full: entries that are asleep count as keys until then,
- *   and none falls asleep in a map that is nearly full. (chain_wake, chain_remove, rest)
+ * - Keys that come and go, as those of threads do, keep their entry: it stays in its chain when it
+ *   is deleted, asleep, in maps of few keys. In others only if the key was deleted before and then
+ *   inserted again, with no other between on its CPU. To wake it is one exchange of its link and
+ *   value, and to delete it one of its link. It keeps its key, and while it is there no thread
+ *   inserts that. Before it is taken out, one exchange of its link makes it as dead as others: from
+ *   then on no thread can wake it. That happens when the map is full: entries that are asleep count
+ *   as keys until then, and none falls asleep in a map that is nearly full. (chain_wake,
+ *   chain_remove, rest)
  * - A value of several words is never changed: an entry with the new value takes the place of the
  *   old one, by the exchange that makes the old one dead and points it to the new one.
  *   (chain_replace)

@@ -118,6 +118,9 @@ static void shape_map(struct map_shape *m, const struct map_def *def, uint32_t c
 	m->entry_size = (uint32_t)sizeof(struct map_entry) +
 			8 * (m->key_words + (in_place ? 0 : m->value_words));
 	m->entry_size = (m->entry_size + 15) / 16 * 16;
+	/* Keys of threads: these do not share a line. */
+	if (m->is_word && m->entry_size < CACHE_LINE)
+		m->entry_size = CACHE_LINE;
 	m->bucket_count = (uint32_t)power_of_two(m->max_entries, 1u << 24);
 	m->free_lists = (uint32_t)power_of_two(cpus, FREE_LISTS_MAX);
 	if (getrandom(&m->seed, sizeof(m->seed), GRND_NONBLOCK) < 0)
