@@ -261,6 +261,19 @@ static int report_args(struct event *e)
 	return err;
 }
 
+/* print(@stats[key]): as it is by now, since each CPU has a part of it */
+static int report_map_entry(struct event *e)
+{
+	const struct format *f = e->record.format;
+	struct value key;
+
+	if (record_field(&e->record, &f->fields[0], &key))
+		return -EPROTO;
+	return table_print_entry(&e->report->renderer,
+				 &(struct table_request){.style = e->report->style, .map = f->map},
+				 e->maps, &key, e->out);
+}
+
 /* print(@m[key]): the value alone, as any value */
 static int report_map_value(struct event *e)
 {
@@ -270,6 +283,8 @@ static int report_map_value(struct event *e)
 
 	if (f->map >= e->report->program->map_count || !f->field_count)
 		return -EPROTO;
+	if (e->report->program->maps[f->map].value.kind == TYPE_STATS)
+		return report_map_entry(e);
 	if (f->field_count > 1 && record_field(&e->record, &f->fields[at++], &key))
 		return -EPROTO;
 	if (record_field(&e->record, &f->fields[at], &value))

@@ -49,6 +49,9 @@ int table_each(const struct renderer *r, const struct table_request *request,
 /* The value of one entry, for print(@m[key]). */
 void table_print_value(const struct renderer *r, enum report_style style, const struct map_def *map,
 		       const struct value *value, struct buf *out);
+/* The value of the entry with this key, or zeros. */
+int table_print_entry(const struct renderer *r, const struct table_request *request,
+		      const struct map_store *maps, const struct value *key, struct buf *out);
 
 /* cat() and system(): what a file or a command says, as bytes, and the line a command is made of.
  *

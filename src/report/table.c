@@ -289,6 +289,17 @@ static int add_zero(struct map_table *t)
 	return add_entry(t, str_of(zeros, 0), str_of(zeros, size));
 }
 
+static bool has_key(const struct map_table *t, const struct table_entry *e, struct str key)
+{
+	struct buf text = BUF_INIT;
+	bool is = false;
+
+	table_add_key(t->renderer, &e->key, ",", &text);
+	is = !text.failed && str_eq(buf_as_str(&text), key);
+	buf_free(&text);
+	return is;
+}
+
 /* Each entry as a row, the largest first. */
 static void add_rows(const struct map_table *t, size_t first, struct buf *out)
 {
@@ -345,6 +356,44 @@ int table_print(const struct renderer *r, const struct table_request *request,
 		print_table(&t, request->top, out);
 	arena_free(&t.arena);
 	return !err && out->failed ? -ENOMEM : err;
+}
+
+void table_print_value(const struct renderer *r, enum report_style style, const struct map_def *map,
+		       const struct value *value, struct buf *out)
+{
+	const struct map_table t = {.renderer = r, .map = map, .style = style, .div = 1};
+	bool is_json = style == REPORT_JSON;
+
+	buf_text(out, is_json ? "{\"type\": \"value\", \"data\": " : "");
+	table_add_value(&t, value, out);
+	buf_text(out, is_json ? "}\n" : "\n");
+}
+
+int table_print_entry(const struct renderer *r, const struct table_request *request,
+		      const struct map_store *maps, const struct value *key, struct buf *out)
+{
+	const struct type *type = &r->program->maps[request->map].value;
+	struct buf wanted = BUF_INIT, zeros = BUF_INIT;
+	struct map_table t;
+	size_t i = 0;
+	int err = table_open(r, request, maps, &t);
+
+	table_add_key(r, key, ",", &wanted);
+	buf_fill(&zeros, '\0', type_memory(type));
+	if (wanted.failed || zeros.failed)
+		err = -ENOMEM;
+	while (!err && i < t.count && !has_key(&t, &t.entries[i], buf_as_str(&wanted)))
+		i++;
+	if (!err)
+		table_print_value(
+			r, request->style, t.map,
+			i < t.count ? &t.entries[i].value
+				    : &(struct value){.type = type, .bytes = buf_as_str(&zeros)},
+			out);
+	buf_free(&wanted);
+	buf_free(&zeros);
+	arena_free(&t.arena);
+	return err;
 }
 
 /* The parts of a key as texts, each with a NUL after it; their number. */
@@ -407,15 +456,4 @@ int table_each(const struct renderer *r, const struct table_request *request,
 	buf_free(&parts);
 	arena_free(&t.arena);
 	return err;
-}
-
-void table_print_value(const struct renderer *r, enum report_style style, const struct map_def *map,
-		       const struct value *value, struct buf *out)
-{
-	const struct map_table t = {.renderer = r, .map = map, .style = style, .div = 1};
-	bool is_json = style == REPORT_JSON;
-
-	buf_text(out, is_json ? "{\"type\": \"value\", \"data\": " : "");
-	table_add_value(&t, value, out);
-	buf_text(out, is_json ? "}\n" : "\n");
 }

@@ -29,10 +29,9 @@ static void check_print_entry(struct check *c, struct expr *map)
 		map->map->is_read = true;
 	check_filled(c, map, "printed");
 	check_no_series(c, map, "printed in parts");
-	if (c->err || type_is_readable(&map->map->value))
+	if (c->err || type_is_readable(&map->map->value) || map->map->value.kind == TYPE_STATS)
 		return;
-	check_error(c, map, "unsupported", "printing one entry of a map of %s is not supported yet",
-		    map->map->value.kind == TYPE_STATS ? "statistics" : "histograms");
+	check_error(c, map, "unsupported", "one entry of a map of histograms cannot be printed");
 	diag_hint(c->d, "print(%.*s) prints all of them", STR_FMT(map->map->name));
 }
 
@@ -58,7 +57,7 @@ static void check_print(struct check *c, struct expr *e)
 		check_storable(c, a, "a value to print");
 }
 
-/* print(@m[key]): the key and the value. */
+/* print(@m[key]): the key and the value; of statistics the key alone. */
 static void lower_print_entry(struct lower *l, const struct expr *map)
 {
 	const struct type *value = &map->map->value;
@@ -74,6 +73,11 @@ static void lower_print_entry(struct lower *l, const struct expr *map)
 		emit_put(l, key, 0, fields[0].reg);
 	} else {
 		key = fields[0].slot = lower_key(l, map);
+	}
+	if (value->kind == TYPE_STATS) {
+		f.field_count = 1;
+		lower_emit(l, &f, fields);
+		return;
 	}
 	if (type_is_aggregate(value))
 		types[1] = type_int(8, value->is_signed);

@@ -211,14 +211,29 @@ static uint8_t watch_mode(struct str text)
 	return mode;
 }
 
+/* watchpoint:FUNCTION+arg0:8:w, which only older bpftrace had. */
+static void refuse_argument(struct parser *p, const struct pattern *parts)
+{
+	if (parse_error(p, parse_mark_of(p, parts->all), "unsupported",
+			"a watchpoint is at an address, not at what a function gets"))
+		diag_hint(p->d,
+			  "the process would have to be stopped at each call until it is set: "
+			  "print(arg0) in a uprobe of the function, and watch that address");
+}
+
 /* watchpoint = type ":" address ":" ( 1 | 2 | 4 | 8 ) ":" [rwx]+ */
 static void build_watchpoint(struct parser *p, const struct pattern *parts, struct probe_spec *s)
 {
 	uint64_t length = 0;
 
-	if (parts->count != 4 || lex_number(parts->part[1], &s->offset) ||
-	    lex_number(parts->part[2], &length) || !length || length > 8 ||
-	    (length & (length - 1)) || !(s->mode = watch_mode(parts->part[3])))
+	struct str plus = parts->part[1];
+
+	str_cut(&plus, '+');
+	if (parts->count == 4 && str_starts(plus, STR("arg")))
+		refuse_argument(p, parts);
+	else if (parts->count != 4 || lex_number(parts->part[1], &s->offset) ||
+		 lex_number(parts->part[2], &length) || !length || length > 8 ||
+		 (length & (length - 1)) || !(s->mode = watch_mode(parts->part[3])))
 		parse_bad_probe(
 			p, parts,
 			"watchpoint:ADDRESS:LENGTH:MODE, such as watchpoint:0x7ffe1000:8:rw: "

@@ -190,6 +190,17 @@ static const struct assignment *assignment_here(const struct parser *p)
 	return NULL;
 }
 
+static void refuse_target(struct parser *p, const struct expr *target)
+{
+	bool is_part = target->kind == EXPR_ELEMENT || target->kind == EXPR_MEMBER ||
+		       target->kind == EXPR_INDEX;
+
+	if (parse_error(p, target->mark, "bad-target",
+			"only variables and maps can be assigned to") &&
+	    is_part)
+		diag_hint(p->d, "tuples and records are immutable: assign a new one");
+}
+
 /* simple = expr | ( map | variable ) ( "=" | "+=" | ... ) expr */
 static void parse_simple(struct parser *p, struct stmt *s)
 {
@@ -206,8 +217,7 @@ static void parse_simple(struct parser *p, struct stmt *s)
 			s->kind = STMT_EXPR; /* the value is of no interest */
 			s->target = NULL;
 		} else if (s->target->kind != EXPR_MAP && s->target->kind != EXPR_VARIABLE) {
-			parse_error(p, s->target->mark, "bad-target",
-				    "only variables and maps can be assigned to");
+			refuse_target(p, s->target);
 		}
 		parse_advance(p);
 		s->value = parse_expr(p);
