@@ -292,6 +292,8 @@ static struct shape script_stack(uint64_t depth)
 	return shape_of((struct type){.kind = TYPE_LSTACK, .size = (uint32_t)depth * 16});
 }
 
+#define SCRIPT_DEPTH 255 /* of a mixed stack: one function of C runs many of a script */
+
 static struct shape mixed_stack(struct check *c, uint64_t depth)
 {
 	struct type *parts = arena_array(&c->s->arena, struct type, 2);
@@ -301,7 +303,7 @@ static struct shape mixed_stack(struct check *c, uint64_t depth)
 		return script_stack(depth);
 	}
 	parts[0] = (struct type){.kind = TYPE_USTACK, .size = (uint32_t)depth * 8};
-	parts[1] = script_stack(depth).type;
+	parts[1] = script_stack(depth > SCRIPT_DEPTH ? depth : SCRIPT_DEPTH).type;
 	return shape_of((struct type){
 		.kind = TYPE_TUPLE, .show = SHOW_MIXED, .elements = parts, .element_count = 2});
 }

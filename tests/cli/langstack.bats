@@ -85,6 +85,7 @@ interpreters() {
 			"${language}_exact" "$program"
 			"${language}_mixed" "$program"
 			"${language}_exact" "$program" 'ustack(mixed)'
+			[[ $program == *python3.9 || $program == *python3.10 ]] || "${language}_stacks" "$program" 'ustack(mixed)'
 			tried=$((tried + 1))
 		done < <(interpreters)
 	done
@@ -222,6 +223,18 @@ agree() {
 @test "mixed: subs of Perl: in a sort, a pattern, an eval and a tied variable, and while the program is compiled" {
 	need_perl
 	perl_mixed perl
+}
+
+@test "mixed: threads, generators, async code, a recursion of 200, a child of fork" {
+	need_program php
+	need_program ruby
+	need_perl
+	php_stacks php 'ustack(mixed)'
+	ruby_stacks ruby 'ustack(mixed)'
+	perl_stacks perl 'ustack(mixed)'
+	# Before 3.11 each call of Python is one of C, and no more of these are kept.
+	/usr/bin/python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || return 0
+	python_stacks /usr/bin/python3 'ustack(mixed)'
 }
 
 @test "mixed: random chains of calls have every frame of the script" {
