@@ -11,6 +11,8 @@
 
 #include "engine/native/store.h"
 #include "engine/native/words.h"
+#include "program/type.h"
+#include "unwind/unwind.h"
 
 #define PAGE  4096u
 #define SIZE  64u
@@ -127,7 +129,8 @@ static void no_address_faults(void **state)
 		assert_int_equal(inside_load(&h, address, 8, 0), 0);
 		fp_sp[0] = fp_sp[1] = address;
 		inside_ustack(&h, slot, SIZE, 77, fp_sp, 5);
-		assert_int_equal(slot[0], 1 | (uint64_t)5 << 32);
+		assert_int_equal(slot[0] & UINT32_MAX, 1);
+		assert_int_equal(slot[0] >> 32, 5 | UNWIND_CHAINED << STACK_PID_BITS);
 		assert_int_equal(slot[1], 77);
 	}
 	assert_int_equal(faults(s), 3 * 2 * sizeof(bad) / sizeof(*bad));
