@@ -272,13 +272,15 @@ bool only_nop_leads(struct inject *x, uint64_t pc, uint64_t end, const char **wh
 
 #define LEDGER_NAME  "nopal-sites" /* in /proc/PID/maps: "/memfd:nopal-sites (deleted)" */
 #define LEDGER_SIZE  (1u << 20)
-#define LEDGER_MAGIC 0x3173657469736e70u
+#define LEDGER_MAGIC 0x3273657469736e70u
 
 struct ledger_head {
 	uint64_t magic;
 	uint64_t count;
 	uint64_t tracer;  /* pid */
 	uint64_t started; /* when the tracer did: field 22 of /proc/PID/stat */
+	uint64_t names;	  /* the pid namespace that it is in, and its number of */
+	uint64_t unused;
 };
 
 struct ledger_entry {
@@ -314,6 +316,8 @@ int ledger_refuse_second(struct inject *x, struct diag *d);
 /* The same of one ledger, if its session is over. */
 int ledger_take_old(struct inject *x, uint64_t ledger);
 bool ledger_tracer_lives(const struct ledger_head *head);
+/* Is it of this tracer, or of the process with that number? */
+bool ledger_is_of(const struct ledger_head *head, pid_t tracer);
 
 /* ---- patch.c */
 

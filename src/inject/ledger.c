@@ -5,17 +5,30 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "symbols/maps.h"
 
 #define STAT_STARTED 22
+#define FIRST_PIDS   0xeffffffcu /* inode of the pid namespace in which all processes are seen */
+
+/* The pid namespace of a process; 0: it cannot be seen. */
+static uint64_t names_of(pid_t pid)
+{
+	struct stat st;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+	return stat(path, &st) ? 0 : st.st_ino;
+}
 
 int ledger_start(struct inject *x)
 {
 	const struct ledger_head head = {.magic = LEDGER_MAGIC,
 					 .tracer = (uint64_t)getpid(),
-					 .started = process_stat_number(getpid(), STAT_STARTED)};
+					 .started = process_stat_number(getpid(), STAT_STARTED),
+					 .names = names_of(getpid())};
 
 	x->ledger_count = 0;
 	return inject_write(x, x->ledger, &head, sizeof(head));
@@ -151,10 +164,36 @@ int ledger_read(struct inject *x, uint64_t ledger, uint64_t number, struct ledge
 	return !err && out->len > INJECT_PATCH_MAX ? -EPROTO : err;
 }
 
+/* It is this process, as it is seen here. */
+static int is_tracer(void *arg, pid_t pid)
+{
+	const struct ledger_head *head = arg;
+
+	return names_of(pid) == head->names &&
+	       process_stat_number(pid, STAT_STARTED) == head->started;
+}
+
+/* A tracer in another pid namespace has another number here, or cannot be seen from here: then it
+ * is not known to be gone. */
+static bool lives_elsewhere(const struct ledger_head *head)
+{
+	struct ledger_head copy = *head;
+
+	return names_of(getpid()) != FIRST_PIDS || processes_each(is_tracer, &copy) == 1;
+}
+
 bool ledger_tracer_lives(const struct ledger_head *head)
 {
-	return head->tracer && head->tracer <= INT32_MAX && head->started &&
-	       process_stat_number((pid_t)head->tracer, STAT_STARTED) == head->started;
+	if (!head->tracer || head->tracer > INT32_MAX || !head->started)
+		return false;
+	if (head->names != names_of(getpid()))
+		return lives_elsewhere(head);
+	return process_stat_number((pid_t)head->tracer, STAT_STARTED) == head->started;
+}
+
+bool ledger_is_of(const struct ledger_head *head, pid_t tracer)
+{
+	return head->tracer == (uint64_t)tracer && head->names == names_of(getpid());
 }
 
 int ledger_lower(struct inject *x, uint64_t ledger, uint64_t number)
@@ -205,27 +244,30 @@ int ledger_find_old(struct inject *x)
 	return err;
 }
 
-static pid_t living_tracer(struct inject *x)
+static bool find_living_tracer(struct inject *x, struct ledger_head *out)
 {
 	uint64_t all[LEDGERS_MOST];
 	unsigned count = ledger_find(x->pid, all);
-	struct ledger_head head;
 
 	for (unsigned i = 0; i < count; i++)
-		if (!ledger_open(x, all[i], &head) && ledger_tracer_lives(&head))
-			return (pid_t)head.tracer;
-	return 0;
+		if (!ledger_open(x, all[i], out) && ledger_tracer_lives(out))
+			return true;
+	return false;
 }
 
 int ledger_refuse_second(struct inject *x, struct diag *d)
 {
-	pid_t tracer = living_tracer(x);
+	struct ledger_head head;
 
-	if (!tracer)
+	if (!find_living_tracer(x, &head))
 		return 0;
 	diag_error(d, -EBUSY, "user-mode-traced",
 		   "cannot trace process %d in user mode: process %d is tracing it already",
-		   (int)x->pid, (int)tracer);
-	diag_hint(d, "end it with 'kill %d', or use --kernel", (int)tracer);
+		   (int)x->pid, (int)head.tracer);
+	if (head.names == names_of(getpid()))
+		diag_hint(d, "end it with 'kill %d', or use --kernel", (int)head.tracer);
+	else
+		diag_hint(d, "its number is of another pid namespace: end it there, or use "
+			     "--kernel");
 	return -EBUSY;
 }

@@ -427,7 +427,7 @@ int patch_undo_ledger(struct inject *x, uint64_t ledger, pid_t only, pid_t *busy
 
 	if (ledger_open(x, ledger, &head))
 		return 0;
-	if (only ? head.tracer != (uint64_t)only : ledger_tracer_lives(&head)) {
+	if (only ? !ledger_is_of(&head, only) : ledger_tracer_lives(&head)) {
 		*busy = only ? 0 : (pid_t)head.tracer;
 		return 0;
 	}
@@ -472,7 +472,7 @@ static bool has_ledger_of(struct inject *x, const uint64_t *ledgers, unsigned co
 	struct ledger_head head;
 
 	for (unsigned i = 0; i < count; i++)
-		if (!ledger_open(x, ledgers[i], &head) && head.tracer == (uint64_t)tracer)
+		if (!ledger_open(x, ledgers[i], &head) && ledger_is_of(&head, tracer))
 			return true;
 	return false;
 }

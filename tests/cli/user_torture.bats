@@ -157,6 +157,36 @@ counts() {
 	counts 1000
 }
 
+@test "two tracers in different pid namespaces: the second is refused, on either side" {
+	unshare -pf --mount-proc true 2>/dev/null || skip "needs pid namespaces"
+	script="usdt:$tick:tick:loop { @n = count(); }"
+	for first in inside outside; do
+		# Its first process outlives the tracer, which the kernel would end with it.
+		unshare -pf --mount-proc sh -c '"$0" wait loop 1000 3; sleep 2' "$tick" <"$dir/go" >"$dir/printed" 2>&1 3>&- &
+		other=$!
+		exec 8>"$dir/go"
+		sleep 0.5
+		target=$(pgrep -P "$(pgrep -P $other)")
+		inside=(nsenter -t "$target" -p -m "$NOPAL" --engine=native -q -p 2 -e "$script")
+		outside=("$NOPAL" --engine=native -q -p "$target" -e "$script")
+		[ $first = inside ] && set -- "${inside[@]}" || set -- "${outside[@]}"
+		__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 "$@" >"$dir/out" 2>&1 3>&- &
+		tracer=$!
+		until grep -q PROBES_ATTACHED "$dir/out"; do sleep 0.05; done
+		[ $first = inside ] && set -- "${outside[@]}" || set -- "${inside[@]}"
+		run timeout 20 "$@"
+		echo "$output"
+		[ "$status" = 1 ]
+		[[ $output == *"is tracing it already"* ]]
+		echo >&8
+		exec 8>&-
+		wait $tracer
+		wait $other
+		grep -qx '@n: 3000' "$dir/out"
+	done
+	target= tracer= other=
+}
+
 @test "threads that make children by vfork all the time" {
 	cp "$TARGETS/vforks" "$dir"
 	# One with 1-byte nops, as Debian's programs have them.

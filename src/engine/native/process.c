@@ -425,7 +425,11 @@ static int map_areas(struct native_process *p, const struct native_store *s, str
 		if (err == -EEXIST)
 			drop_areas(p);
 	}
-	return err;
+	return err == -EEXIST ? diag_error(d, err, "user-mode-map",
+					   "cannot trace process %d in user mode: it maps memory "
+					   "where its code is planned, again and again",
+					   (int)inject_pid(p->x))
+			      : err;
 }
 
 static void expect_records(struct native_process *p, const struct native_store *s)
