@@ -62,6 +62,7 @@ struct inject_site {
 	/* ... and where it goes with a breakpoint on an instruction in its offset */
 	uint64_t detours[INJECT_DETOURS];
 	uint8_t detour_count;
+	bool is_far;	  /* its trampoline may be anywhere */
 	bool is_call;	  /* INJECT_RETARGET: the trampoline comes between a call and its target */
 	uint32_t changed; /* general registers with other values in the trampoline than at `pc` */
 	uint64_t resume;  /* where the site goes on */
@@ -125,7 +126,7 @@ int inject_plan(struct inject *x, struct inject_site *site);
  * as expected; -ENOMEM. */
 int inject_plan_loader(struct inject *x, struct inject_site *out, uint64_t *state);
 /* Plan the place in glibc's vfork() where parent and child come from the system call. -ENOENT:
- * there is none, or it is not as expected; -ENOSPC, -ENOMEM. */
+ * there is none, or it is not as expected; -ENOSPC, -ENOMEM. The trampoline may be anywhere. */
 int inject_plan_vfork(struct inject *x, struct inject_site *out);
 /* Addresses for `size` bytes of code that reach `near` and its neighbourhood by a direct jump.
  * -ENOSPC, -ENOMEM. */

@@ -44,7 +44,8 @@ unsigned landing_size(const struct inject_site *s)
 {
 	uint64_t distance = s->landing > s->pc ? s->landing - s->pc : s->pc - s->landing;
 
-	return (distance < NEAR ? JUMP_NEAR : LANDING_FAR) + (s->is_call ? STACK_STEP : 0);
+	return (distance < NEAR && !s->is_far ? JUMP_NEAR : LANDING_FAR) +
+	       (s->is_call ? STACK_STEP : 0);
 }
 
 /* ---- sites that are near each other */

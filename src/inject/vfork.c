@@ -68,7 +68,7 @@ int inject_plan_vfork(struct inject *x, struct inject_site *s)
 	struct range libc;
 	int err;
 
-	*s = (struct inject_site){.len = JUMP_NEAR, .copied_len = JUMP_NEAR};
+	*s = (struct inject_site){.len = JUMP_NEAR, .copied_len = JUMP_NEAR, .is_far = true};
 	if (find_libc(x, &libc))
 		s->pc = s->patch = find_compare(x, &libc);
 	if (!s->pc || crosses_page(s->pc, JUMP_NEAR) ||

@@ -304,13 +304,42 @@ static int write_inside(struct native_process *p, struct native_area *a)
 	return err;
 }
 
+/* Areas that could not be mapped. */
+static void drop_areas(struct native_process *p)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->area_count; i++)
+		if (p->areas[i].has_inside)
+			p->areas[kept++] = p->areas[i];
+	p->area_count = kept;
+}
+
+static int say_taken(const struct native_process *p, struct diag *d)
+{
+	return diag_error(d, -EEXIST, "user-mode-map",
+			  "cannot trace process %d in user mode: it maps memory where code is "
+			  "planned, again and again",
+			  (int)inject_pid(p->x));
+}
+
+/* The process goes on meanwhile: it may map other memory there first. */
 static int room_in(struct native_process *p, const struct native_store *s, uint64_t near,
 		   size_t size, struct native_area **area, struct diag *d)
 {
-	int err = find_area(p, near, size, area);
+	int err = -EEXIST;
 
-	if (!err)
-		err = inject_map(p->x, s->fd, s->layout.size, d);
+	for (unsigned i = 0; i < MAP_TRIES && err == -EEXIST; i++) {
+		err = i ? inject_reread(p->x) : 0;
+		if (!err)
+			err = find_area(p, near, size, area);
+		if (!err)
+			err = inject_map(p->x, s->fd, s->layout.size, d);
+		if (err == -EEXIST)
+			drop_areas(p);
+	}
+	if (err == -EEXIST)
+		return say_taken(p, d);
 	return err ? err : write_inside(p, *area);
 }
 
@@ -401,17 +430,6 @@ static int first_page(struct native_process *p)
 	return err ? err : write_page(p, &page, true);
 }
 
-/* Areas that could not be mapped. */
-static void drop_areas(struct native_process *p)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < p->area_count; i++)
-		if (p->areas[i].has_inside)
-			p->areas[kept++] = p->areas[i];
-	p->area_count = kept;
-}
-
 static int map_areas(struct native_process *p, const struct native_store *s, struct diag *d)
 {
 	int err = -EEXIST;
@@ -425,11 +443,7 @@ static int map_areas(struct native_process *p, const struct native_store *s, str
 		if (err == -EEXIST)
 			drop_areas(p);
 	}
-	return err == -EEXIST ? diag_error(d, err, "user-mode-map",
-					   "cannot trace process %d in user mode: it maps memory "
-					   "where its code is planned, again and again",
-					   (int)inject_pid(p->x))
-			      : err;
+	return err == -EEXIST ? say_taken(p, d) : err;
 }
 
 static void expect_records(struct native_process *p, const struct native_store *s)

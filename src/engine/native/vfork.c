@@ -18,7 +18,7 @@
  * registers. */
 static void make_code(struct native_code *c, int32_t offset, uint64_t back)
 {
-	int child = asm_label(c), out = asm_label(c);
+	int child = asm_label(c), out = asm_label(c), target = asm_label(c);
 	struct asm_mem cpu = MEM_THREAD(offset);
 
 	asm_test(c, ACC, ACC);
@@ -39,17 +39,20 @@ static void make_code(struct native_code *c, int32_t offset, uint64_t back)
 	asm_jump_if(c, COND_S, out); /* it was on none: its thread has no rseq */
 	asm_store_imm(c, 4, cpu, ELSEWHERE);
 	asm_bind(c, out);
-	if (!asm_jump_to(c, back))
-		c->failed = true;
+	asm_jump_through(c, target);
+	asm_bind(c, target);
+	asm_bytes(c, &back, sizeof(back));
 }
 
+/* Beside the trampolines: there is memory for them already. */
 static int write_code(struct native_process *p, const struct native_store *s,
 		      struct inject_site *site, struct diag *d)
 {
+	uint64_t near = p->sites[p->count - 1].pc;
 	int32_t cpu_id = inject_world(p->x)->rseq + (int32_t)offsetof(struct rseq, cpu_id);
 	struct native_code code;
 	uint64_t inside;
-	int err = native_process_room(p, s, site->pc, ROOM, &site->body, &inside, d);
+	int err = native_process_room(p, s, near, ROOM, &site->body, &inside, d);
 
 	if (err)
 		return err;
