@@ -32,3 +32,10 @@ int64_t clock_wall_offset(void)
 	}
 	return best;
 }
+
+int64_t clock_slept(void)
+{
+	int64_t slept = clock_read(CLOCK_BOOTTIME) - clock_read(CLOCK_MONOTONIC);
+
+	return slept > NSEC_PER_SEC / 1000 ? slept : 0; /* less is the time between both */
+}

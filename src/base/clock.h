@@ -10,5 +10,8 @@ int64_t clock_read(clockid_t id);
 uint64_t clock_now(void);
 /* What to add to a CLOCK_MONOTONIC time to get the time of day. */
 int64_t clock_wall_offset(void);
+/* How long the machine has slept since it was started, nanoseconds: CLOCK_BOOTTIME -
+ * CLOCK_MONOTONIC. */
+int64_t clock_slept(void);
 
 #endif

@@ -69,6 +69,13 @@ enum type_show {
 	SHOW_BUILD_ID, /* 4f3ad83b... 0x11a2 */
 };
 
+/* Which clock a number of nanoseconds is of: strftime() shows the time of day. */
+enum type_clock {
+	CLOCK_SINCE_BOOT, /* as CLOCK_MONOTONIC */
+	CLOCK_WITH_SLEEP, /* as CLOCK_BOOTTIME */
+	CLOCK_OF_DAY,	  /* since 1970 */
+};
+
 struct type {
 	enum type_kind kind;
 	uint32_t size;	   /* see the kinds */
@@ -83,6 +90,7 @@ struct type {
 	bool is_kernel;	   /* of scripts only: from kernel memory, so an address of it */
 	/* HIST: 0..6 extra bits per power of two; BUF as SHOW_ARRAY: an element's bytes */
 	uint8_t bits;
+	uint8_t clock;	     /* INT, of scripts only: enum type_clock */
 	uint8_t hidden_bits; /* HIST: of these, not shown: they are for percentiles */
 	/* What C calls it, NULL: nothing does. Reports look at SHOW_ENUM's, scripts at all: what a
 	 * pointer points to is nowhere else. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "report/cgroup.h"
 #include "report/inside.h"
 #include "report/moment.h"
@@ -55,8 +56,16 @@ static void print_ksym(const struct renderer *r, const struct value *v, struct b
 	render_symbol(r, true, 0, v->bits, 0, out);
 }
 
-/* strftime(): nanoseconds since boot, CLOCK_MONOTONIC; and the number of the format, which is the
- * record's, and so may name any text there is. */
+/* What to add for the time of day. */
+static int64_t clock_offset(const struct renderer *r, uint64_t clock)
+{
+	if (clock == CLOCK_OF_DAY)
+		return 0;
+	return clock == CLOCK_WITH_SLEEP ? r->wall_offset - clock_slept() : r->wall_offset;
+}
+
+/* strftime(): nanoseconds; the number of the format, which is the record's, and so may name any
+ * text there is; and enum type_clock. */
 static void print_time(const struct renderer *r, const struct value *v, struct buf *out)
 {
 	struct str format = STR("%H:%M:%S");
@@ -64,7 +73,7 @@ static void print_time(const struct renderer *r, const struct value *v, struct b
 
 	if (v->extra < r->name_count)
 		format = r->names[v->extra];
-	moment_format(format, (int64_t)((uint64_t)r->wall_offset + v->bits), &text);
+	moment_format(format, (int64_t)((uint64_t)clock_offset(r, v->third) + v->bits), &text);
 	render_lines(r, buf_as_str(&text), out);
 	out->failed |= text.failed;
 	buf_free(&text);

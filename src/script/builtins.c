@@ -6,9 +6,9 @@
 #include "base/array.h"
 
 static const struct function *const tables[] = {
-	value_rows,  text_rows,	  network_rows,	 search_rows,	 output_rows,
-	printf_rows, map_rows,	  constant_rows, option_rows,	 standard_rows,
-	unsafe_rows, series_rows, address_rows,	 normalize_rows, typeinfo_rows,
+	value_rows,   text_rows,      network_rows,  search_rows,   output_rows, printf_rows,
+	map_rows,     constant_rows,  option_rows,   standard_rows, unsafe_rows, series_rows,
+	address_rows, normalize_rows, typeinfo_rows, path_rows,
 };
 
 bool arg_number(struct str name, unsigned *out)

@@ -604,7 +604,8 @@ struct function {
 /* Tables of rows; the name of the last row is NULL. */
 extern const struct function value_rows[], text_rows[], network_rows[], search_rows[], map_rows[],
 	output_rows[], printf_rows[], constant_rows[], option_rows[], standard_rows[],
-	unsafe_rows[], series_rows[], address_rows[], normalize_rows[], typeinfo_rows[];
+	unsafe_rows[], series_rows[], address_rows[], normalize_rows[], typeinfo_rows[],
+	path_rows[];
 
 /* NULL when there is none of this name, which may be a foreign one's. "arg7" is the row "argN". */
 const struct function *function_find(struct str name);

@@ -280,7 +280,7 @@ static void check_strftime(struct check *c, struct expr *e)
 		check_error(c, time, "wrong-arg-type", "'strftime' expects no negative time");
 }
 
-/* Nanoseconds since boot, and the number of the format among the names. */
+/* Nanoseconds, the number of the format among the names, and the clock. */
 static void lower_strftime(struct lower *l, const struct expr *e, uint16_t out)
 {
 	uint32_t format = lower_intern(l, &l->s->names, e->args[0]->text);
@@ -288,6 +288,7 @@ static void lower_strftime(struct lower *l, const struct expr *e, uint16_t out)
 
 	emit_put(l, out, 0, nsecs);
 	emit_put(l, out, 8, lower_const(l, format));
+	emit_put(l, out, 16, lower_const(l, e->args[1]->shape.type.clock));
 }
 
 static void lower_strlen(struct lower *l, const struct expr *e, uint16_t out)
@@ -334,77 +335,6 @@ static void lower_strncmp(struct lower *l, const struct expr *e, uint16_t out)
 	emit_strcmp(l, out, a, b, (int64_t)e->args[2]->value);
 }
 
-/* path(ctx->file->f_path): the kernel must have handed over the first pointer */
-static const struct expr *path_of(const struct expr *e)
-{
-	const struct expr *a = e->args[0];
-
-	return a->kind == EXPR_UNARY && a->op == OPERATOR_ADDRESS ? a->args[0] : a;
-}
-
-/* Where the place `e` is, for imm of OP_PATH, and the number of pointers before it; false: it is
- * not found by pointers alone from what the kernel hands over. */
-static bool path_steps(const struct variant *v, const struct expr *e, uint64_t *imm,
-		       unsigned *count)
-{
-	uint64_t offset = 0;
-	unsigned n;
-
-	for (; e->kind == EXPR_MEMBER && e->is_place; e = e->args[0]) {
-		offset += e->member->offset;
-		if (!e->args[0]->is_place || e->args[0]->shape.type.kind == TYPE_INT)
-			break;
-	}
-	if (e->kind == EXPR_FIELD && named_word(v, e, &n)) {
-		*count = 0;
-		*imm = 0;
-		offset = n;
-	} else if (e->kind != EXPR_MEMBER || e->number != 1 ||
-		   !path_steps(v, e->args[0], imm, count)) {
-		return false;
-	} else {
-		++*count;
-	}
-	*imm |= PATH_STEP(*count, offset);
-	return *count <= PATH_POINTERS && !(offset >> PATH_BITS);
-}
-
-static void check_path(struct check *c, struct expr *e)
-{
-	uint64_t imm, most = c->s->facts.max_strlen;
-	const struct expr *place;
-	const struct ctype *t;
-	unsigned count;
-
-	check_expr(c, e->args[0]);
-	if (c->err)
-		return;
-	place = path_of(e);
-	t = place->shape.type.ctype;
-	if (e->arg_count > 1 && e->args[1]->value < most)
-		most = e->args[1]->value;
-	e->shape = shape_of(type_text(TYPE_STR, most));
-	if (!c->v->count)
-		return;
-	if (!t || t->kind != CTYPE_STRUCT || !str_eq_text(t->name, "path"))
-		check_error(c, e->args[0], "wrong-arg-type", "'path' expects a struct path");
-	else if (!path_steps(c->v, place, &imm, &count))
-		check_error(c, e->args[0], "wrong-arg-type",
-			    "the kernel finds a path only by '->' from what the probe has");
-	else
-		return;
-	diag_hint(c->d, "iter:task_file { print(path(ctx->file->f_path)) }");
-}
-
-static void lower_path(struct lower *l, const struct expr *e, uint16_t out)
-{
-	uint64_t imm = 0;
-	unsigned count = 0;
-
-	path_steps(l->v, path_of(e), &imm, &count);
-	emit_si(l, OP_PATH, out, imm | count);
-}
-
 /* clang-format off */
 
 /* name, arguments, group, needs, probe types, result, check, lowering, number, help, example */
@@ -425,7 +355,7 @@ const struct function text_rows[] = {
 	  "the name of a system call by its number", "print(syscall_name(0));" },
 	{ "username", "", GROUP_VALUE, 0, 0, DISPLAY_TYPE("user", 1), NULL, lower_username, 0,
 	  "name of the user", "@[username] = count();" },
-	{ "strftime", "si", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("time", 2), check_strftime, lower_strftime, 0,
+	{ "strftime", "si", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("time", 3), check_strftime, lower_strftime, 0,
 	  "a time as text", "print(strftime(\"%H:%M:%S\", nsecs));" },
 	{ "strlen", "t", GROUP_FUNCTION, 0, 0, RESULT_U64, NULL, lower_strlen, 0,
 	  "the length of a text in bytes", "@ = hist(strlen(str(arg0)));" },
@@ -433,8 +363,6 @@ const struct function text_rows[] = {
 	  "a text and another after it", "@[str_concat(comm, \"!\")] = count();" },
 	{ "strncmp", "ttc", GROUP_FUNCTION, 0, 0, RESULT_S64, check_strncmp, lower_strncmp, 0,
 	  "0 when the first bytes of two texts are equal", "if (strncmp(comm, \"ab\", 2) == 0) { exit(); }" },
-	{ "path", "x[c", GROUP_FUNCTION, 0, IN(ITER) | IN(FENTRY) | IN(FEXIT), NO_RESULT, check_path, lower_path, 0,
-	  "the file that a struct path of the kernel is", "print(path(ctx->file->f_path));" },
 	{ .name = NULL },
 };
 /* clang-format on */

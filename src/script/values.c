@@ -16,11 +16,12 @@ static struct str spec_text(const struct check *c, const struct probe_spec *spec
 static const struct {
 	const char *name;
 	enum builtin builtin;
+	enum type_clock clock;
 } clocks[] = {
-	{"monotonic", BUILTIN_NSECS},
-	{"boot", BUILTIN_BOOT},
-	{"tai", BUILTIN_TAI},
-	{"sw_tai", BUILTIN_TAI},
+	{"monotonic", BUILTIN_NSECS, CLOCK_SINCE_BOOT},
+	{"boot", BUILTIN_BOOT, CLOCK_WITH_SLEEP},
+	{"tai", BUILTIN_TAI, CLOCK_OF_DAY},
+	{"sw_tai", BUILTIN_TAI, CLOCK_OF_DAY},
 };
 
 /* nsecs, nsecs(boot): e->number is the clock */
@@ -32,6 +33,7 @@ static void check_nsecs(struct check *c, struct expr *e)
 	for (size_t i = 0; a && i < COUNT(clocks); i++)
 		if (a->kind == EXPR_NAME && str_eq_text(a->text, clocks[i].name)) {
 			e->number = i;
+			e->shape.type.clock = clocks[i].clock;
 			return;
 		}
 	if (a)

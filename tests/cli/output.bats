@@ -104,3 +104,16 @@ END
 	[[ "$output" != *$'\033'* ]]
 	[[ "$output" != *$'\302\233'* ]]
 }
+
+@test "strftime of the clock of atoms was decades off" {
+	local script='BEGIN { $t = nsecs(tai); @t = $t; printf("%s %s %s %s\n", strftime("%Y-%m-%d", $t), strftime("%Y-%m-%d", @t), strftime("%Y-%m-%d", nsecs(boot)), strftime("%Y-%m-%d", nsecs)); clear(@t); }'
+	local before after
+	before=$(date +%F)
+	run --separate-stderr "$NOPAL" -q -e "$script"
+	after=$(date +%F)
+	[ "$status" = 0 ]
+	for word in ${lines[0]}; do
+		[ "$word" = "$before" ] || [ "$word" = "$after" ]
+	done
+	[ "$(wc -w <<<"${lines[0]}")" = 4 ]
+}
