@@ -61,5 +61,7 @@ void run_look(const struct run *run, struct nopal_look *out);
 int run_check_options(const struct run *run, const struct command *c);
 /* Trace `script` until it is over or a signal ends it. Returns the exit code of the process. */
 int run_script(const char *script, const struct run *run);
+/* trials.c: run the test or bench probes of a script; EXIT_FAILED when a test fails. */
+int run_trials(const char *script, const struct run *run, bool bench);
 
 #endif

@@ -17,7 +17,7 @@ struct command_line {
 	struct run run;
 	const char *script; /* -e */
 	char *headers, *header_dirs;
-	bool list, info, builtins, version;
+	bool list, info, builtins, version, test, bench;
 };
 
 static const char *take_dump(void *at, const struct option *o, const char *value)
@@ -54,6 +54,8 @@ static const struct option script_options[] = {
 	{NULL, "--include",            "FILE",             take_line,      AT(headers),                "include a header before those of the script"},
 	{"-d", NULL,                   "TIME",             take_duration,  AT(run.duration_ns),        "stop after TIME: seconds, or as in 0.5, 100ms, 1m"},
 	{NULL, "--dry-run",            NULL,               take_flag,      AT(run.dry_run),            "compile and load, but attach nothing"},
+	{NULL, "--test",               NULL,               take_flag,      AT(test),                   "run the test probes of the script, each alone, and say which fail"},
+	{NULL, "--bench",              NULL,               take_flag,      AT(bench),                  "run the bench probes, each for a while, and say how long they take"},
 	{NULL, "--probe-filter",       "REGEX",            take_text,      AT(run.options.probe_filter), "attach only the probes whose names match REGEX, and BEGIN and END"},
 	{NULL, "--no-feature",         "NAME",             take_feature,   0,                          "do not use these features of the kernel, a list with commas; 'nopal doctor' shows their names"},
 	{NULL, "--unsafe",             NULL,               take_flag,      AT(run.options.unsafe),     "allow system(), and uprobes at addresses that were not checked"},
@@ -137,7 +139,10 @@ static int run_text(struct command_line *line, int count, char **words)
 	line->run.options.name = line->script ? "-e" : words[0];
 	line->run.options.params = (const char *const *)words + !line->script;
 	line->run.options.param_count = (size_t)count - !line->script;
-	code = run_script(line->script ? line->script : text, &line->run);
+	if (line->test || line->bench)
+		code = run_trials(line->script ? line->script : text, &line->run, line->bench);
+	else
+		code = run_script(line->script ? line->script : text, &line->run);
 	free(text);
 	return code;
 }

@@ -118,6 +118,9 @@ struct nopal_trace_options {
 	/* Also report each read and deletion of a key that a map does not have, and what failed
 	 * each second, not only at the end. Aligned, as `follow` is. */
 	bool report_missing_keys __attribute__((aligned(sizeof(size_t))));
+	/* Run this test or bench probe of the script alone: "test:NAME", "bench:NAME". For
+	 * nopal_trace_check() also "test:" or "bench:", all of them. NULL: none. */
+	const char *trial;
 };
 
 /* Compile and load a script. Nothing is attached or printed yet. -EINVAL: the script has errors;
@@ -149,6 +152,9 @@ int nopal_trace_print_maps(struct nopal_trace *t);
 /* What nopal does on SIGUSR1: run the clauses of self:signal:SIGUSR1, or, if the script has none,
  * print all maps. */
 int nopal_trace_signal(struct nopal_trace *t, struct nopal_diag *d);
+/* Of a test or bench probe: how often it ran, and how long all runs took together, the calls of the
+ * kernel included. */
+void nopal_trace_trial(const struct nopal_trace *t, uint64_t *runs, uint64_t *ns);
 int nopal_trace_exit_code(const struct nopal_trace *t); /* the argument of exit(), or 0 */
 /* After the run: the exit code of `command`, or 128 + N if signal N killed it; -1: there was no
  * command, or it has not ended. */

@@ -171,6 +171,10 @@ int params_take(struct script *s);
 int params_check(const struct script *s, struct diag *d);
 /* import.c: add the texts of imported files. -errno with a message */
 int imports_take(struct script *s, struct diag *d);
+/* trials.c: leave only the probes that are asked for. -errno with a message */
+int trials_select(struct script *s, struct diag *d);
+/* Is what the clause returns the result of a test? */
+bool trial_returns(const struct variant *v);
 /* builtins.c */
 int uses_find(struct arena *a, const struct tree_clause *c, struct uses *out); /* -ENOMEM */
 /* resolve.c */

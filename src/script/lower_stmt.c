@@ -272,10 +272,25 @@ static void lower_for(struct lower *l, const struct stmt *s)
 	loop_close(l, &loop);
 }
 
+/* A test that returns something else than 0 ends with status 1. */
+static void lower_verdict(struct lower *l, const struct expr *value)
+{
+	const struct format f = {.kind = FORMAT_EXIT, .exit_code = 1};
+	struct label passed = {0};
+
+	lower_goto(l, OP_JUMP_NOT, lower_word(l, value), &passed);
+	lower_emit(l, &f, NULL);
+	lower_bind(l, &passed);
+}
+
 static void lower_return(struct lower *l, const struct stmt *s)
 {
+	bool is_verdict = !s->leaves_function && s->value && trial_returns(l->v);
+
 	if (s->target)
 		lower_variable_assign(l, s->target, s->value);
+	else if (is_verdict)
+		lower_verdict(l, s->value);
 	else if (s->value)
 		lower_effect(l, s->value);
 	if (s->leaves_function)

@@ -308,6 +308,14 @@ static void build_self(struct parser *p, const struct pattern *parts, struct pro
 	s->name = parts->part[parts->count - 1];
 }
 
+/* test = "test:" name ; bench = "bench:" name */
+static void build_trial(struct parser *p, const struct pattern *parts, struct probe_spec *s)
+{
+	if (parts->count != 2 || !parts->part[1].len)
+		bad_probe(p, parts, s->type == PROBE_TEST ? "test:NAME" : "bench:NAME");
+	s->name = parts->part[parts->count - 1];
+}
+
 typedef void build_fn(struct parser *p, const struct pattern *parts, struct probe_spec *s);
 
 /* clang-format off */
@@ -321,25 +329,15 @@ static build_fn *const builders[] = {
 	[PROBE_SELF]       = build_self,       [PROBE_KPROBE]        = build_kprobe,
 	[PROBE_KRETPROBE]  = build_kprobe,     [PROBE_FENTRY]        = build_fentry,
 	[PROBE_FEXIT]      = build_fentry,     [PROBE_ITER]          = build_iter,
+	[PROBE_TEST]       = build_trial,      [PROBE_BENCH]         = build_trial,
 };
 /* clang-format on */
-
-static void refuse_foreign_type(struct parser *p, struct mark mark, struct str name)
-{
-	if (parse_error(p, mark, "unsupported", "'%.*s' probes are not supported", STR_FMT(name)))
-		diag_hint(p->d, "write BEGIN: an assert() that fails there ends the run with "
-				"status 1");
-}
 
 static void unknown_type(struct parser *p, const struct pattern *parts)
 {
 	struct str name = parts->part[0], guess = probe_type_guess(name);
 	struct mark first = parse_mark_of(p, parts->first);
 
-	if (probe_type_is_foreign(name)) {
-		refuse_foreign_type(p, first, name);
-		return;
-	}
 	if (!parse_error(p, first, "unknown-probe-type", "unknown probe type '%.*s'",
 			 STR_FMT(name)))
 		return;

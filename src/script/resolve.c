@@ -120,6 +120,8 @@ static int resolve_bare(struct search *q)
 		[PROBE_HARDWARE]   = ATTACH_COUNTER,
 		[PROBE_WATCHPOINT] = ATTACH_WATCHPOINT,
 		[PROBE_SELF]       = ATTACH_SIGNAL,
+		[PROBE_TEST]       = ATTACH_BEGIN,
+		[PROBE_BENCH]      = ATTACH_BEGIN,
 	};
 	/* clang-format on */
 	const struct probe_spec *spec = q->spec;
@@ -312,6 +314,7 @@ static resolve_fn *const resolvers[] = {
 	[PROBE_SELF]       = resolve_bare,            [PROBE_KPROBE]        = resolve_kernel_function,
 	[PROBE_KRETPROBE]  = resolve_kernel_function, [PROBE_FENTRY]        = resolve_kernel_function,
 	[PROBE_FEXIT]      = resolve_kernel_function, [PROBE_ITER]          = resolve_iter,
+	[PROBE_TEST]       = resolve_bare,            [PROBE_BENCH]         = resolve_bare,
 };
 /* clang-format on */
 

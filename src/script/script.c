@@ -177,6 +177,12 @@ bool probe_may_come_later(const struct script *s, const struct probe_spec *p)
 	return p->type == PROBE_USDT && (any || (s->options.pid && str_has_wildcard(p->path)));
 }
 
+static bool is_done_at_once(enum probe_type type)
+{
+	return type == PROBE_BEGIN || type == PROBE_ITER || type == PROBE_TEST ||
+	       type == PROBE_BENCH;
+}
+
 /* What the session needs from the script: its kinds of probes and the needs of its builtins. */
 static void note_facts(struct script *s)
 {
@@ -187,10 +193,9 @@ static void note_facts(struct script *s)
 	f->only_begin_end = true;
 	for (const struct tree_clause *c = s->tree.clauses; c; c = c->next) {
 		for (const struct probe_spec *p = c->probes; p; p = p->next) {
-			f->only_begin_end &= p->type == PROBE_BEGIN || p->type == PROBE_END ||
-					     p->type == PROBE_ITER;
+			f->only_begin_end &= is_done_at_once(p->type) || p->type == PROBE_END;
 			f->uses_signal |= p->type == PROBE_SELF;
-			begins |= p->type == PROBE_BEGIN || p->type == PROBE_ITER;
+			begins |= is_done_at_once(p->type);
 			f->needs_images |= probe_may_come_later(s, p);
 			f->uses_tracepoints |= p->type == PROBE_TRACEPOINT;
 		}
@@ -241,6 +246,8 @@ static int fill(struct script *s, struct diag *d)
 	err = parse_tree(&p, &s->tree);
 	if (!err)
 		err = params_check(s, d);
+	if (!err)
+		err = trials_select(s, d);
 	if (!err)
 		err = config_apply(s, d);
 	note_facts(s);

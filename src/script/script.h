@@ -45,8 +45,11 @@ struct script_options {
 	pid_t pid;			 /* -p: for `usdt::p:n` and `usdt:n` */
 	bool has_command;		 /* -c: `pid` is the process that was started */
 	bool unsafe;			 /* system() is allowed */
-	struct str probe_filter;  /* probes whose names this extended regular expression matches;
-				     empty: all. BEGIN and END always are. Lives as long */
+	struct str probe_filter; /* probes whose names this extended regular expression matches;
+				    empty: all. BEGIN and END always are. Lives as long */
+	/* Of the probes test:NAME and bench:NAME only this one is there, and no other; "test:", all
+	 * tests; "*", all of both and the others; empty: none of both. Lives as long. */
+	struct str trial;
 	bool report_missing_keys; /* -k: count uses of keys that are not there */
 	uint32_t max_strlen;	  /* 1024 bytes */
 	uint32_t max_map_keys;	  /* 262144, or 65536 where values are large */

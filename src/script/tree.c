@@ -46,10 +46,10 @@ static const struct probe_row probe_rows[] = {
 	{ "fentry",        "kfunc",           "f",     "f",     PROBE_FENTRY        },
 	{ "fexit",         "kretfunc",        "fr",    "fr",    PROBE_FEXIT         },
 	{ "iter",          "iter",            "it",    "it",    PROBE_ITER          },
+	{ "test",          "test",            "test",  "test",  PROBE_TEST          },
+	{ "bench",         "bench",           "bench", "bench", PROBE_BENCH         },
 };
 /* clang-format on */
-
-static const char *const foreign_probes[] = {"test", "bench"};
 
 struct name_row {
 	const char *name;
@@ -142,14 +142,6 @@ bool probe_type_match(struct str pattern, bool of_files, size_t *i, enum probe_t
 		*out = matched[*i].type;
 		return true;
 	}
-	return false;
-}
-
-bool probe_type_is_foreign(struct str name)
-{
-	for (size_t i = 0; i < COUNT(foreign_probes); i++)
-		if (str_eq_text(name, foreign_probes[i]))
-			return true;
 	return false;
 }
 

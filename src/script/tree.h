@@ -155,6 +155,8 @@ enum probe_type {
 	PROBE_FENTRY,
 	PROBE_FEXIT,
 	PROBE_ITER,
+	PROBE_TEST, /* trials.c */
+	PROBE_BENCH,
 };
 
 /* One probe of a clause's list. */
@@ -252,8 +254,6 @@ bool probe_type_find(struct str name, enum probe_type *out);
 /* The next type, from number *i on, that a pattern may mean: "*probe" -> uprobe of files, fentry
  * and kprobe of the kernel. What is at a return is at an entry, too. False: there are no more. */
 bool probe_type_match(struct str pattern, bool of_files, size_t *i, enum probe_type *out);
-/* Probe types of bpftrace that cannot be had here: "kprobe", "kr". */
-bool probe_type_is_foreign(struct str name);
 /* Fill in the names of integers that scripts have without a definition: "uint8", "u32". -ENOMEM. */
 int tree_open(struct tree *t, struct arena *a);
 /* The nearest probe type to a misspelt one; empty when none is near. */

@@ -77,7 +77,9 @@ static void check_usermode(struct check *c, struct expr *e)
 
 static const char *kind_of_probe(enum probe_type type)
 {
-	return type == PROBE_BEGIN || type == PROBE_END ? "special" : probe_type_name(type);
+	bool is_own = type == PROBE_BEGIN || type == PROBE_END || type >= PROBE_TEST; /* ORDER */
+
+	return is_own ? "special" : probe_type_name(type);
 }
 
 static void check_probetype(struct check *c, struct expr *e)

@@ -68,6 +68,8 @@ NOPAL_EXPORT int nopal_trace_format(const char *script, const struct nopal_trace
 	int err = session_new(options, &t, d);
 
 	if (!err)
+		t->options.trial = "*";
+	if (!err)
 		err = session_parse(t, script, d);
 	if (!err)
 		err = script_format(t->script, &t->out);
@@ -104,6 +106,8 @@ NOPAL_EXPORT int nopal_trace_check(const char *script, const struct nopal_trace_
 	struct nopal_trace *t = NULL;
 	int err = session_new(options, &t, d);
 
+	if (!err && !t->options.trial)
+		t->options.trial = "*";
 	if (!err)
 		err = session_compile(t, script, d);
 	if (!err)

@@ -231,6 +231,7 @@ void session_script_options(struct nopal_trace *t, struct script_options *out)
 		.unsafe = o->unsafe,
 		.probe_filter =
 			arena_str(&t->arena, str_from(o->probe_filter ? o->probe_filter : "")),
+		.trial = str_from(o->trial ? o->trial : ""),
 		.report_missing_keys = o->report_missing_keys,
 	};
 }

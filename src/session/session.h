@@ -164,8 +164,9 @@ struct nopal_trace {
 	uint64_t shown;	       /* ... of these, those that gave text */
 	uint64_t warned_lost;  /* lost events that were reported */
 	uint64_t last_warning; /* when, ns */
-	struct fault_counts *faults; /* -k: faults.c; NULL: none yet */
-	unsigned batch;		     /* records taken in this drain */
+	struct fault_counts *faults;   /* -k: faults.c; NULL: none yet */
+	uint64_t trial_runs, trial_ns; /* of BEGIN, or of a test or bench probe */
+	unsigned batch;		       /* records taken in this drain */
 	int idle_ms; /* how long the last empty poll waited: grows while nothing comes */
 	enum session_state state;
 	bool stopped; /* by nopal_trace_stop(): do not wait for later images */

@@ -12,6 +12,8 @@
 #define IDLE_MAX_MS   50  /* longest wait between two looks into the event buffer */
 #define QUIET_MAX_MS  250 /* ... when the script sends no data records */
 #define MAX_FDS	      300
+#define BENCH_RUNS    10000 /* of a bench probe, at most */
+#define BENCH_NS      300000000u
 #define NEWS_PAUSE_NS 5000000u
 #define FIXED_FDS     3 /* of these, those that are not of the image watch */
 
@@ -105,6 +107,22 @@ static int run_clauses(struct nopal_trace *t, enum attach_kind kind, struct diag
 	return 0;
 }
 
+/* BEGIN; or a test, once; or a bench probe, for a while. */
+static int run_begin(struct nopal_trace *t, struct diag *d)
+{
+	bool is_bench = t->options.trial && !strncmp(t->options.trial, "bench:", 6);
+	uint64_t start = clock_now();
+	int err;
+
+	do {
+		err = run_clauses(t, ATTACH_BEGIN, d);
+		t->trial_runs++;
+		t->trial_ns = clock_now() - start;
+	} while (is_bench && !err && !is_over(t) && t->trial_runs < BENCH_RUNS &&
+		 t->trial_ns < BENCH_NS);
+	return err;
+}
+
 static void say_count(struct nopal_trace *t)
 {
 	if (t->options.format == NOPAL_JSON && !t->options.quiet && !t->options.structured)
@@ -126,7 +144,7 @@ static int attach(struct nopal_trace *t, struct diag *d)
 
 	if (!held)
 		say_count(t);
-	err = run_clauses(t, ATTACH_BEGIN, d);
+	err = run_begin(t, d);
 	if (err || is_over(t)) {
 		stop_watching(t);
 		return err;
@@ -354,7 +372,7 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 	saw_nothing = session_saw_nothing(t);
 	if (!err)
 		err = run_clauses(t, ATTACH_END, d);
-	if (!err && t->facts.print_maps_on_exit)
+	if (!err && t->facts.print_maps_on_exit && !t->options.trial)
 		err = nopal_trace_print_maps(t);
 	t->state = SESSION_FINISHED;
 	engine_detach(t->engine);
@@ -385,6 +403,12 @@ NOPAL_EXPORT int nopal_trace_signal(struct nopal_trace *t, struct nopal_diag *di
 	if (!t->facts.uses_signal)
 		return nopal_trace_print_maps(t);
 	return diag_ensure(d, run_clauses(t, ATTACH_SIGNAL, d), "run the clauses of a signal");
+}
+
+NOPAL_EXPORT void nopal_trace_trial(const struct nopal_trace *t, uint64_t *runs, uint64_t *ns)
+{
+	*runs = t->trial_runs;
+	*ns = t->trial_ns;
 }
 
 NOPAL_EXPORT int nopal_trace_exit_code(const struct nopal_trace *t)
