@@ -312,7 +312,7 @@ static void build_self(struct parser *p, const struct pattern *parts, struct pro
 static void build_trial(struct parser *p, const struct pattern *parts, struct probe_spec *s)
 {
 	if (parts->count != 2 || !parts->part[1].len)
-		bad_probe(p, parts, s->type == PROBE_TEST ? "test:NAME" : "bench:NAME");
+		parse_bad_probe(p, parts, s->type == PROBE_TEST ? "test:NAME" : "bench:NAME");
 	s->name = parts->part[parts->count - 1];
 }
 
