@@ -71,5 +71,9 @@ END
 	timeout 120 "${as[@]}" -q -e "$probe { @n = count(); @[pystack(20)] = count(); }
 		$probe /rand % 100 == 0/ { print(pystack); }" -c "$work/python3.11" >got 2>messages
 	grep -q '^@n: 20003$' got || { cat messages; tail -3 got; false; }
+	gcc -O1 -w -rdynamic -o "$work/perl" "$scripts/hostile_perl.c" -lpthread
+	timeout 120 "${as[@]}" -q -e "$probe { @n = count(); @[plstack(20)] = count(); }
+		$probe /rand % 100 == 0/ { print(ustack(mixed)); }" -c "$work/perl" >>got 2>messages
+	grep -q '^@n: 20004$' got || { cat messages; tail -3 got; false; }
 	! LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]' got || false
 }

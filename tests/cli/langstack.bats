@@ -163,6 +163,16 @@ END
 	wait $!
 }
 
+@test "a process that rewrites Perl's state neither stops nor misleads the tracer" {
+	need_program gcc
+	gcc -O1 -w -rdynamic -o perl "$scripts/hostile_perl.c" -lpthread
+	timeout 120 "$NOPAL" -q -e "uprobe:$libc:getppid { @n = count(); @[plstack(20)] = count(); @m[ustack(mixed)] = count(); }
+		uprobe:$libc:getppid /rand % 100 == 0/ { print(ustack(mixed)); }" -c ./perl >got 2>messages
+	grep -q '^@n: 20004$' got || { cat messages; tail -3 got; false; }
+	grep -q '\\x1b\[31mred' got
+	! LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]' got || false
+}
+
 @test "a thread that runs no script, and a process without a runtime, have a line that says so" {
 	need_program perl
 	timeout 60 "$NOPAL" -q -e "uprobe:$libc:getppid { print(pystack); exit(); }" -c "perl -e 'getppid()'" >got
