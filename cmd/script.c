@@ -17,7 +17,7 @@ struct command_line {
 	struct run run;
 	const char *script; /* -e */
 	char *headers, *header_dirs;
-	bool list, info, builtins, version, test, bench;
+	bool list, info, builtins, version, test, bench, format;
 };
 
 static const char *take_dump(void *at, const struct option *o, const char *value)
@@ -66,6 +66,7 @@ static const struct option script_options[] = {
 	{"-V", "--version",            NULL,               take_flag,      AT(version),                "print the version"},
 	{"-h", "--help",               NULL,               take_help,      0,                          "print this help"},
 	{NULL, "--help-script",        NULL,               take_flag,      AT(builtins),               "print this help and the builtins of the language"},
+	{NULL, "--fmt",                NULL,               take_flag,      AT(format),                 NULL}, /* bpftrace's for nopal fmt */
 	{NULL, "--usdt-file-activation", NULL,             take_nothing,   0,                          NULL}, /* bpftrace's; semaphores are always raised */
 	{"-b", "--btf",                NULL,               take_nothing,   0,                          NULL}, /* bpftrace's; types of the kernel are always known */
 	{0},
@@ -157,6 +158,15 @@ static int print_builtins(const struct command *c)
 	return err || ferror(stdout) ? EXIT_FAILED : EXIT_OK;
 }
 
+/* As `nopal fmt` does: the text of -e, or files. */
+static int format_text(const struct command_line *line, int words, char **argv)
+{
+	char *text[] = {NULL, "-e", (char *)line->script, NULL};
+
+	argv[words + 1] = NULL;
+	return command_fmt.run(&command_fmt, line->script ? text : argv);
+}
+
 /* The options are parsed, and so many other words are left, from argv[1] on. */
 static int run_line(const struct command *c, struct command_line *line, int words, char **argv)
 {
@@ -172,6 +182,8 @@ static int run_line(const struct command *c, struct command_line *line, int word
 		return printf("nopal v%s\n", nopal_version()) < 0 ? EXIT_FAILED : EXIT_OK;
 	if (line->info)
 		return command_doctor.run(&command_doctor, none);
+	if (line->format)
+		return format_text(line, words, argv);
 	if (line->list)
 		return list_probes(words ? argv[1] : "*", line);
 	if (!line->script && !words)

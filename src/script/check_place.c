@@ -144,6 +144,8 @@ void check_index(struct check *c, struct expr *e)
 		return;
 	}
 	if (a->shape.type.kind == TYPE_STR && !a->is_place) {
+		if (index->is_const && index->shape.type.is_signed && (int64_t)index->value < 0)
+			check_error(c, index, "bad-element", "a text begins at [0]");
 		e->shape = shape_of(type_int(1, true)); /* a byte of the text; 0 after its end */
 		return;
 	}

@@ -278,9 +278,22 @@ static int check_size(const struct script *s, const struct map *m, struct diag *
 	return -EINVAL;
 }
 
+static void warn_unused(const struct script *s, const struct map_size *size, struct diag *d)
+{
+	for (const struct map *m = s->maps; m; m = m->next)
+		if (map_size_of(s, m) == size)
+			return;
+	diag_warn_at(d, "unused-map", script_span(s, size->mark), "map '@%.*s' is never used",
+		     STR_FMT(size->name));
+}
+
 static int check_maps(const struct script *s, struct diag *d)
 {
 	int err = 0;
+
+	for (const struct map_size *size = s->tree.sizes; size && !s->has_program;
+	     size = size->next)
+		warn_unused(s, size, d);
 
 	for (const struct map *m = s->maps; m; m = m->next) {
 		err = check_size(s, m, d) ?: err;

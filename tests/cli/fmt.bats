@@ -96,3 +96,11 @@ setup() {
 	run "$NOPAL" -e 'usdt:./tick:tick:word, usdt:./tick:tick:loop { } interval:ms:1 { exit(); }'
 	[[ "$output" == *"Attached 3 probes"* ]]
 }
+
+@test "--fmt is bpftrace's word for it" {
+	run "$NOPAL" --fmt -e 'BEGIN{print(1);exit()}'
+	[ "$output" = 'BEGIN { print(1); exit() }' ]
+	echo 'BEGIN{print(2)}' >two.bt
+	run "$NOPAL" --fmt two.bt
+	[ "$output" = 'BEGIN { print(2) }' ]
+}

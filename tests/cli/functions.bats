@@ -185,3 +185,11 @@ trace_word() {
 	BPFTRACE_CAT_BYTES_MAX=3 run "$NOPAL" -q -e 'BEGIN { cat("file"); exit(); }'
 	[[ "$output" == 123$'\n'* ]]
 }
+
+@test "elapsed begins with the run, also for BEGIN" {
+	for engine in --user --kernel; do
+		[ "$engine" = --user ] || need_tracing
+		run bash -c "timeout 30 '$NOPAL' -q $engine -e 'BEGIN { print(elapsed < 1000s); } END { print(elapsed < 1000s); }' -c true 2>/dev/null | grep ."
+		[ "$output" = $'true\ntrue' ]
+	done
+}

@@ -153,6 +153,7 @@ static int interp_build(struct engine *engine, const struct program *p, struct d
 	for (uint32_t i = 0; i < p->map_count; i++)
 		table_init(&e->tables[i], &p->maps[i]);
 	e->program = p;
+	e->start = e->options.events ? 0 : clock_now(); /* BEGIN runs before sites are attached */
 	return add_units(e, p, d);
 }
 
@@ -161,7 +162,6 @@ static int interp_attach(struct engine *engine, struct diag *d)
 	struct interp *e = (struct interp *)engine;
 
 	(void)d;
-	e->start = e->options.events ? 0 : clock_now();
 	e->attached = true;
 	return 0;
 }

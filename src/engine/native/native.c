@@ -227,6 +227,7 @@ static int native_build(struct engine *engine, const struct program *p, struct d
 	interp_use_store(e->interp, &e->store->interp);
 	engine->maps = native_store_maps(e->store);
 	err = engine_build(e->interp, p, d);
+	interp_set_start(e->interp, e->store->layout.start);
 	return err ? err : keep_part(e, p);
 }
 
@@ -278,7 +279,6 @@ static int native_attach(struct engine *engine, struct diag *d)
 
 	native_clock_tick(e->store);
 	err = engine_attach(e->interp, d);
-	interp_set_start(e->interp, e->store->layout.start);
 	if (!err)
 		err = native_add_clauses(e->processes[0], e->parts[0], &left);
 	e->has_sites = left.of > 0;
