@@ -30,6 +30,8 @@ run_file() {
 
 @test "types and shapes of its documents print the same from the kernel" { run_file newest_types.txt; }
 
+@test "single statements print the same from the kernel" { run_file statements.txt; }
+
 @test "the words of bpftrace 0.17 print the same from the kernel" { run_file dialect.txt; }
 
 @test "functions print the same from the kernel" { run_file functions.txt; }
