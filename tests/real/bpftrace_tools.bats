@@ -70,7 +70,7 @@ compiles() {
 	compiles 'iter:task { printf("%s:%d\n", ctx->task->comm, ctx->task->pid); }'
 	compiles 'iter:task_file { printf("%s:%d %d:%s\n", ctx->task->comm, ctx->task->pid, ctx->fd, path(ctx->file->f_path)); }' "'path' is not supported"
 	compiles 'watchpoint:0x10000000:8:rw { printf("hit!\n"); exit(); }'
-	compiles 'watchpoint:increment+arg1:4:w { printf("hit!\n"); exit() }' 'is not a complete probe'
+	compiles 'watchpoint:increment+arg1:4:w { printf("hit!\n"); exit() }' 'a watchpoint is at an address'
 	compiles 'BEGIN { $x = 1; $x++; printf("%d\n", $x); @[1] = count(); }'
 	compiles 'tracepoint:syscalls:sys_enter_openat { printf("%s %s\n", comm, str(args.filename)); }'
 	compiles 'tracepoint:raw_syscalls:sys_enter { @[comm] = count(); }'
