@@ -93,8 +93,14 @@ struct seen {
 	uint64_t next[WRITERS]; /* number of each writer's next record, if none is lost */
 	uint64_t count, controls;
 	uint64_t last_tsc;
-	bool bad;
+	const char *bad; /* the first thing that was wrong */
 };
+
+static void judge(struct seen *seen, bool is_good, const char *what)
+{
+	if (!is_good && !seen->bad)
+		seen->bad = what;
+}
 
 static int take(void *arg, struct str bytes)
 {
@@ -103,7 +109,7 @@ static int take(void *arg, struct str bytes)
 	struct record r;
 
 	if (record_open(&program, bytes, &r)) {
-		seen->bad = true;
+		judge(seen, false, "a record cannot be read");
 		return 0;
 	}
 	if (r.format == &formats[1]) {
@@ -113,13 +119,13 @@ static int take(void *arg, struct str bytes)
 	seen->count++;
 	if (record_field(&r, &fields[0], &writer) || record_field(&r, &fields[1], &number) ||
 	    record_field(&r, &fields[2], &text) || writer.bits >= WRITERS) {
-		seen->bad = true;
+		judge(seen, false, "a record without its fields");
 		return 0;
 	}
-	seen->bad |=
-		number.bits < seen->next[writer.bits] || text.bytes.len != number.bits % (TEXT + 1);
+	judge(seen, number.bits >= seen->next[writer.bits], "records of a writer out of order");
+	judge(seen, text.bytes.len == number.bits % (TEXT + 1), "a text of another length");
 	for (size_t i = 0; i < text.bytes.len; i++)
-		seen->bad |= text.bytes.ptr[i] != (char)('a' + number.bits % 26);
+		judge(seen, text.bytes.ptr[i] == (char)('a' + number.bits % 26), "another text");
 	seen->next[writer.bits] = number.bits + 1;
 	return 0;
 }
@@ -174,7 +180,7 @@ static void write_from_threads(struct native_store *s)
 		pthread_join(writers[i].thread, NULL);
 	hook_set(NULL, 0);
 	assert_true(native_ring_drain(s, take, &seen, NULL, NULL) >= 0);
-	assert_false(seen.bad);
+	assert_string_equal(seen.bad ? seen.bad : "", "");
 	assert_true(seen.count > WRITERS * RECORDS / 100);
 	assert_int_equal(seen.count + lost_records(s), WRITERS * RECORDS);
 	assert_int_equal(s->damaged, 0);
@@ -254,7 +260,7 @@ static void what_is_left_holds_nothing_up(void **state)
 	}
 	native_ring_end(s);
 	assert_int_equal(native_ring_drain(s, take, &seen, NULL, NULL), 0);
-	assert_false(seen.bad);
+	assert_string_equal(seen.bad ? seen.bad : "", "");
 	assert_int_equal(lost_records(s), LEFT);
 	assert_int_equal(s->damaged, 0);
 	native_store_close(s);
@@ -299,7 +305,7 @@ static void a_late_writer_spoils_no_record_unseen(void **state)
 	((struct ring_record *)(void *)r.data)->tsc = UINT64_MAX;
 	assert_false(finish(&s->hit, &r, at, 2 * GRANULE));
 	assert_true(native_ring_drain(s, take, &seen, NULL, NULL) >= 0);
-	assert_false(seen.bad);
+	assert_string_equal(seen.bad ? seen.bad : "", "");
 	assert_int_equal(seen.next[1], 0);
 	assert_in_range(s->unfinished, 2, 3);
 	assert_int_equal(seen.count + lost_records(s), sent + 1);
@@ -374,7 +380,7 @@ static void sequences_are_restarted(void **state)
 		pthread_join(writers[i].thread, NULL);
 	while (native_ring_drain(s, take, &seen, NULL, NULL))
 		;
-	assert_false(seen.bad);
+	assert_string_equal(seen.bad ? seen.bad : "", "");
 	assert_int_equal(seen.count + lost_records(s), WRITERS / 2 * RECORDS * 20 + from_handlers);
 	assert_int_equal(s->damaged, 0);
 	for (uint32_t i = 0; i < s->layout.cpus; i++)
@@ -425,7 +431,7 @@ static void the_killed_stop_no_ring(void **state)
 		send(&s->hit, 1, i);
 		assert_true(native_ring_drain(s, take, &seen, is_alive, NULL) >= 0);
 	}
-	assert_false(seen.bad);
+	assert_string_equal(seen.bad ? seen.bad : "", "");
 	assert_int_equal(seen.next[1], KILLS);
 	all = seen.count + lost_records(s);
 	assert_true(all >= p->done + KILLS && all <= p->begun + KILLS);
@@ -495,7 +501,7 @@ static int take_any(void *arg, struct str bytes)
 	struct seen *seen = arg;
 	struct record r;
 
-	seen->bad |= record_open(&program, bytes, &r) != 0;
+	judge(seen, !record_open(&program, bytes, &r), "a record cannot be read");
 	seen->count++;
 	return 0;
 }
@@ -517,7 +523,7 @@ static void rings_of_cpus_wrap(void **state)
 	assert_true(native_ring_fill(s) <= 256);
 	assert_true(native_ring_drain(s, take_any, &seen, NULL, NULL) >= 0);
 	assert_int_equal(native_ring_fill(s), 0);
-	assert_false(seen.bad);
+	assert_string_equal(seen.bad ? seen.bad : "", "");
 	assert_int_equal(seen.count, written);
 	assert_int_equal(s->damaged, 0);
 	native_store_close(s);
