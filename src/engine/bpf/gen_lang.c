@@ -13,8 +13,8 @@
 
 #include <errno.h>
 
-#define CALLS_MOST (1 << 16) /* of bpf_loop: for threads, frames, blocks, and the steps of names \
-			      */
+/* Calls of bpf_loop: for threads, frames, blocks, and the steps of names. */
+#define CALLS_MOST (1 << 16)
 
 _Static_assert(AT_BYTES + LANG_BYTES <= LANG_WORK, "memory for the walk");
 
