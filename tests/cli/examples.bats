@@ -33,7 +33,11 @@ shape() {
 	if grep -qE 'sched_switch|iter:|profile:|software:|vfs_' "$2"; then
 		:
 	elif grep -qE 'nsecs|strftime|time\(|tseries|stack|probetype|pid' "$2"; then
-		sed -E 's/0x[0-9a-f]+/N/g; s/[0-9]+/N/g; s/N:N:N/N/g; s/ *\|.*//; /^\[/d' "$1" | sort -u
+		if grep -q tseries "$2"; then # as many rows as intervals have passed, and as wide as these need
+			sed -E '/^hh:mm:ss|^[0-9]+:[0-9]+:[0-9]+|^ +v_|^ +-?[0-9]+ +-?[0-9]+$/d' "$1"
+		else
+			cat "$1"
+		fi | sed -E 's/0x[0-9a-f]+/N/g; s/[0-9]+/N/g; s/N:N:N/N/g; s/ *\|.*//; /^\[/d' | sort -u
 	else
 		cat "$1"
 	fi | if grep -q 'shop:\*' "$2"; then sort; else cat; fi # the kernel may take one site of several
