@@ -157,15 +157,4 @@ int try_call(struct inject *x, struct inject_site *s, const uint8_t near[PLAN_BY
 	return done;
 }
 
-#else
-
-/* No such sites are made for this CPU. */
-int try_call(struct inject *x, struct inject_site *s, const uint8_t near[PLAN_BYTES])
-{
-	(void)x;
-	(void)s;
-	(void)near;
-	return 0;
-}
-
 #endif

@@ -7,7 +7,7 @@
  * That is the same only if nothing else leads to that jump. Compilers could make a jump table that
  * does, which is not looked for: they make its entries lead to where the jump leads. Direct jumps
  * are: the code of an image is searched for them, once. calls.c has the other instructions that
- *lead away from a site. */
+ * lead away from a site. */
 #include "inject/inside.h"
 
 #include <errno.h>
