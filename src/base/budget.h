@@ -1,5 +1,5 @@
 /* What the work on one untrusted thing may cost, and whether the result is still wanted. The caller
- *who starts the work makes the budget and passes it down; NULL means no limit everywhere.
+ * who starts the work makes the budget and passes it down; NULL means no limit everywhere.
  *
  *	struct budget b = budget_for_file(stop_fd);
  *	...

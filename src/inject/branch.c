@@ -1,6 +1,6 @@
 /* How a site on aarch64 becomes a jump. All instructions have 4 bytes at multiples of 4, and nop
- *and b are among the few that may replace each other while other threads run them (Arm ARM,
- *B2.2.5): a thread runs one or the other. So there is one form:
+ * and b are among the few that may replace each other while other threads run them (Arm ARM,
+ * B2.2.5): a thread runs one or the other. So there is one form:
  *
  *	d503201f	nop
  *	14......	b landing, which is within 128 MiB

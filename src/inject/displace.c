@@ -3,15 +3,15 @@
  *
  *	90 | be 01 00 00 00	nop; mov $1, %esi
  *	90 | e9 .. .. .. ..	nop; jmp landing	... trampoline ... copy: mov $1, %esi; jmp
- *back
+ * back
  *
  * One instruction is replaced by one other that is not longer, so no thread is between two bytes
  * that change, no signal handler returns there, and code that comes to it, by any way, runs it.
  * What is proven of the way is for the counts: that only the nop leads there. The copy does what
- *the instruction does: it names no address of its own, or one that is computed anew, and it cannot
+ * the instruction does: it names no address of its own, or one that is computed anew, and it cannot
  * fault, so that no signal says where it is. The nop keeps its byte. It is not done unasked because
  * a breakpoint that somebody puts on the instruction itself writes its first byte back from the
- *file when it is removed, and what follows would be run as something else. */
+ * file when it is removed, and what follows would be run as something else. */
 #include "inject/inside.h"
 
 #include <errno.h>

@@ -5,7 +5,8 @@
  *	shared     the shared memory of the session
  *
  * in one piece wherever the kernel has room, and pages of code where the jumps of sites lead.
- *Nothing is ever unmapped: a thread may be in it, or return to it, as long as the process lives. */
+ * Nothing is ever unmapped: a thread may be in it, or return to it, as long as the process
+ * lives. */
 #include "inject/inside.h"
 
 #include <errno.h>

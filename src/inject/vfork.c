@@ -1,6 +1,6 @@
 /* vfork() of glibc: a child has the memory of the thread that made it, its stack and its struct
- *rseq too, but the kernel does not write there which CPU the child runs on. The two differ where
- *both come from the system call:
+ * rseq too, but the kernel does not write there which CPU the child runs on. The two differ where
+ * both come from the system call:
  *
  *	b8 3a 00 00 00		mov $SYS_vfork, %eax
  *	0f 05			syscall

@@ -1,5 +1,5 @@
 /* A flag of the HotSpot JVM, as it is in a process: by the tables that the JVM exports for
- *debuggers. `root` of the runtime is where their address is kept.
+ * debuggers. `root` of the runtime is where their address is kept.
  *
  *	gHotSpotVMStructs -> { "JVMFlag", "flags", static, address of the array's address }, ...
  *	gHotSpotVMTypes   -> { "JVMFlag", size of an element }, ...

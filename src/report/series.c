@@ -10,7 +10,7 @@
  *	             1                                                   3
  *
  * Comes in: the entries of a map whose keys end in the number of an interval. All keys have the
- *same window: the last intervals up to the newest that any of them has. */
+ * same window: the last intervals up to the newest that any of them has. */
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>

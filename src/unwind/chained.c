@@ -1,7 +1,7 @@
 /* Code in a file that keeps frame pointers and has no call frame information: the functions that V8
- *builds for itself when it is built. Node has some 1,600 of them, 1.6 MB, and every stack of
- *JavaScript goes through them. The file says where they are by two functions that return a
- *constant:
+ * builds for itself when it is built. Node has some 1,600 of them, 1.6 MB, and every stack of
+ * JavaScript goes through them. The file says where they are by two functions that return a
+ * constant:
  *
  *	v8::internal::DefaultEmbeddedBlobCode		mov eax, 0x18c4000; ret
  *	v8::internal::DefaultEmbeddedBlobCodeSize	mov eax, [rip + 0x1ce1156]; ret */

@@ -14,7 +14,7 @@
  * was hit is where it was saved, or still in the register.
  *
  * ACC, TMP and AUX hold what one operation computes, and nothing longer. KEEP is the frame when
- *that is in scratch memory. */
+ * that is in scratch memory. */
 #ifndef NOPAL_ENGINE_NATIVE_GEN_STATE_H
 #define NOPAL_ENGINE_NATIVE_GEN_STATE_H
 

@@ -120,7 +120,7 @@ struct clock {
  *	+ ring_data   ring_size bytes: the records
  *
  * `head` and `tail` count bytes since the start; position p is at data[p & (ring_size - 1)]. A
- *record never wraps: what is left before the end of the data is skipped as a record of RING_PAD.
+ * record never wraps: what is left before the end of the data is skipped as a record of RING_PAD.
  *
  * In a ring of a CPU, a record of `size` bytes may be written while head + size <= limit; then
  * storing head + size in `head` is what makes it exist. Else inside_emit() renews `limit`: at most
@@ -185,10 +185,10 @@ static inline uint64_t ring_at(const struct layout *l, uint32_t ring)
  *	cells    for each stripe, entry and word of an aggregate: u64 value, u64 number
  *
  * `link` and `value` are exchanged together (16 bytes), so that a value changes only while its
- *entry lives. A cell counts when its number is that of its entry. Entry 0 does not exist.
+ * entry lives. A cell counts when its number is that of its entry. Entry 0 does not exist.
  *
  * A map without keys whose value is a word or an aggregate has only entry 1 ("single"), which
- *exists while `dead` is not set, and the number of its cells is its whole link word. */
+ * exists while `dead` is not set, and the number of its cells is its whole link word. */
 #define LINK_NEXT    UINT64_C(0x3ffffff)
 #define LINK_DEAD    UINT64_C(0x4000000)
 #define LINK_STAYS   UINT64_C(0x8000000)  /* in its chain when dead, and may come back to life */
