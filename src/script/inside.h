@@ -195,7 +195,7 @@ struct search {
 	struct tree_clause *clause;
 	struct probe_spec *spec;
 	struct diag *d;
-	size_t found; /* attachments, known ones included */
+	bool found; /* an attachment, be it a known one or one that the filter leaves out */
 	/* For "did you mean". */
 	struct guess guess;
 	size_t seen;	 /* probes of other names */
@@ -203,7 +203,7 @@ struct search {
 };
 
 struct span search_span(const struct search *q);
-/* Add an attachment; its name and function are interned. */
+/* Add an attachment, unless the filter leaves it out; its name and function are interned. */
 int search_add(struct search *q, struct attachment attachment, struct str name, struct str func);
 /* The attachments of a file keep it open, so that the same file is attached to that they were read
  * from. */

@@ -42,7 +42,7 @@ int search_add(struct search *q, struct attachment attachment, struct str name, 
 	struct arena *a = &q->s->arena;
 	struct attachment *copy;
 
-	q->found++;
+	q->found = true;
 	if (is_filtered(q, name))
 		return 0;
 	if (q->s->attachment_count >= q->s->facts.max_probes) {
@@ -242,7 +242,7 @@ static int add_image(void *arg, const struct found_image *image, const size_t *m
 	struct search *q = arg;
 	int err = 0;
 
-	q->found += count; /* known ones, too: the probe is not missing */
+	q->found |= count > 0;
 	if (image_is_known(q, image->sites))
 		return 0;
 	if (!is_met(q))
@@ -275,7 +275,7 @@ static int add_event(void *arg, struct str category, struct str name)
 	struct trace_event *event;
 	int err = 0;
 
-	q->found++;
+	q->found = true;
 	if (!probe.ptr)
 		return -ENOMEM;
 	attachment.attach.tracepoint = str_of(probe.ptr + 11, probe.len - 11);

@@ -170,7 +170,7 @@ static int add_function(void *arg, const struct found_function *f)
 	};
 	int err;
 
-	q->found++;
+	q->found = true;
 	if (f->is_inlined && q->spec->type == PROBE_URETPROBE)
 		return diag_error_at(
 			q->d, -EINVAL, "inlined", search_span(q),

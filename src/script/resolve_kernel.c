@@ -51,7 +51,6 @@ static int add_raw(void *arg, struct str name, const struct ctype *function)
 	const struct ctype_param *p = function && function->params ? function->params->next : NULL;
 	int err;
 
-	q->found++;
 	attachment.attach.tracepoint = arena_str(a, name);
 	if (!probe.ptr || !attachment.attach.tracepoint.ptr)
 		return -ENOMEM;
@@ -157,7 +156,6 @@ static int add_kernel_function(void *arg, const struct kernel_function *f)
 		return 0;
 	if (!f->id && spec->is_one_of && !kernel_has_function(q->source, f->name))
 		return 0;
-	q->found++;
 	probe = arena_printf(a, "%s:%.*s%s%.*s", probe_type_name(spec->type), STR_FMT(module),
 			     module.len ? ":" : "", STR_FMT(f->name));
 	if (spec->offset && !spec->has_address)
@@ -243,6 +241,5 @@ int resolve_iter(struct search *q)
 	at.attach.args = args;
 	at.attach.arg_count = context->member_count;
 	at.attach.function = name;
-	q->found++;
 	return search_add(q, at, probe, STR(""));
 }
