@@ -1,29 +1,12 @@
 /* A program that looks like Perl 5.36 and is not: a thread keeps writing anything into what a
  * tracer would read. Stacks of blocks lead to themselves, blocks are of any type, names steer
  * terminals. */
-#include <pthread.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#define OBJECTS 9
+#include "hostile.h"
 
 const unsigned char PL_revision = 5, PL_version = 36, PL_subversion;
 void *PL_runops_std;
 __thread void *PL_current_context;
-
-#define WORDS 4096
-static uint64_t memory[WORDS];
-static volatile int done;
-
-static uint64_t *at(unsigned n)
-{
-	return memory + n * 64;
-}
-
-static void put(uint64_t *object, unsigned offset, uint64_t value)
-{
-	memcpy((char *)object + offset, &value, sizeof(value));
-}
 
 /* A block: its type, the statement that it was entered from, its sub, and no statement to return
  * to. */
@@ -54,41 +37,12 @@ static void make(unsigned round)
 	put(at(6), 92, 0x8000);
 	put(at(6), 56, (uint64_t)at(7));
 	put(at(7), 0, 40ull << 32);
-	memcpy((char *)at(7) + 8, "\033[31mred\001\177\233;\r\033]0;title\007 end of the name....",
-	       48);
-	memcpy(at(8), "\033[2Jfile\001", 10);
-}
-
-static void *spoil(void *self)
-{
-	unsigned seed = 1;
-
-	for (unsigned round = 0; !done; round++) {
-		make(round);
-		for (int i = 0; i < 40; i++) {
-			uint64_t value = (uint64_t)rand_r(&seed) << 33 ^ (uint64_t)rand_r(&seed);
-
-			if (value % 3 == 0)
-				value = (uint64_t)(memory + value % WORDS);
-			memory[(unsigned)rand_r(&seed) % 576] = value;
-		}
-	}
-	return self;
+	put_text(at(7), 8, "\033[31mred\001\177\233;\r\033]0;title\007 end of the name....");
+	put_text(at(8), 0, "\033[2Jfile\001");
 }
 
 int main(void)
 {
-	pthread_t thread;
-
 	PL_current_context = at(0);
-	for (int i = 0; i < 4; i++) {
-		make(2 * i);
-		getppid();
-	}
-	pthread_create(&thread, NULL, spoil, NULL);
-	for (int i = 0; i < 20000; i++)
-		getppid();
-	done = 1;
-	pthread_join(thread, NULL);
-	return 0;
+	return run(4);
 }
