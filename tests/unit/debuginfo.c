@@ -351,35 +351,54 @@ static int our_register(const struct arch *arch, int number)
 		       : arch_find_reg(arch, is_x86 ? STR("xmm0") : STR("v0"))->id + number - first;
 }
 
+struct parameters {
+	struct debug_function function;
+	struct argument *args;
+	const uint16_t *order; /* of the parameters among `args` */
+	unsigned count;
+};
+
+/* Where the ABI has the parameters of a function: in registers, and in so many words of the stack.
+ */
+static struct parameters read_parameters(struct arena *a, struct debuginfo *di,
+					 const struct arch *arch, const char *program,
+					 const char *name, unsigned words)
+{
+	static const int16_t nothing_said[64] = {[0 ... 63] = -1};
+	struct operand operands[OPERANDS_MAX];
+	struct parameters p;
+	unsigned count = 0;
+
+	assert_int_equal(debuginfo_function(di, address_of(program, name), &p.function), 0);
+	while (count < arch->call_reg_count + words &&
+	       operand_call_arg(arch, count, &operands[count]))
+		count++;
+	p.args = arguments_new(a, operands, count);
+	assert_int_equal(function_arguments(a, arch,
+					    &(struct function_params){p.function.type, nothing_said,
+								      p.function.is_c},
+					    &p.args, &count, &p.order, &p.count),
+			 0);
+	return p;
+}
+
 /* Where we have a parameter, compared with what the compiler says of the function's first
  * instruction. Registers only: it is silent about the stack. */
 static unsigned compare_parameters(struct debuginfo *di, const struct arch *arch,
 				   const char *program, const char *name)
 {
-	static const int16_t nothing_said[64] = {[0 ... 63] = -1};
-	struct operand operands[OPERANDS_MAX];
 	struct arena a = ARENA_INIT;
-	struct debug_function f;
-	struct argument *args;
-	const uint16_t *order;
-	unsigned count = 0, params, same = 0;
+	struct parameters p = read_parameters(&a, di, arch, program, name, 8);
+	unsigned same = 0;
 
-	assert_int_equal(debuginfo_function(di, address_of(program, name), &f), 0);
-	while (count < arch->call_reg_count + 8u && operand_call_arg(arch, count, &operands[count]))
-		count++;
-	args = arguments_new(&a, operands, count);
-	assert_int_equal(function_arguments(&a, arch,
-					    &(struct function_params){f.type, nothing_said, f.is_c},
-					    &args, &count, &order, &params),
-			 0);
-	for (unsigned i = 0; i < params; i++) {
-		const struct operand *o = &args[order[i]].operand;
+	for (unsigned i = 0; i < p.count; i++) {
+		const struct operand *o = &p.args[p.order[i]].operand;
 
-		if (o->kind != OPERAND_REG || f.registers[i] < 0)
+		if (o->kind != OPERAND_REG || p.function.registers[i] < 0)
 			continue;
-		if (o->reg != our_register(arch, f.registers[i]))
+		if (o->reg != our_register(arch, p.function.registers[i]))
 			fail_msg("%s: parameter %u of %s is in register %d, not %d", arch->name, i,
-				 name, f.registers[i], o->reg);
+				 name, p.function.registers[i], o->reg);
 		same++;
 	}
 	arena_free(&a);
@@ -475,16 +494,11 @@ static void show_place(const struct arch *arch, const struct argument *arg, stru
 
 static void structs_are_where_aarch64_passes_them(void **state)
 {
-	static const int16_t nothing_said[64] = {[0 ... 63] = -1};
 	const struct arch *arch = arch_for(EM_AARCH64, 8);
-	struct operand operands[OPERANDS_MAX];
 	struct buf ours = BUF_INIT, theirs = BUF_INIT;
 	struct arena a = ARENA_INIT;
-	struct debug_function f;
 	struct debuginfo *di;
-	struct argument *args;
-	const uint16_t *order;
-	unsigned count = 0, params;
+	struct parameters p;
 	char path[256];
 
 	(void)state;
@@ -497,17 +511,9 @@ static void structs_are_where_aarch64_passes_them(void **state)
 			 0);
 	di = open_file("passing");
 	assert_non_null(di);
-	assert_int_equal(debuginfo_function(di, address_of("passing", "g"), &f), 0);
-	while (count < arch->call_reg_count + 16u &&
-	       operand_call_arg(arch, count, &operands[count]))
-		count++;
-	args = arguments_new(&a, operands, count);
-	assert_int_equal(function_arguments(&a, arch,
-					    &(struct function_params){f.type, nothing_said, f.is_c},
-					    &args, &count, &order, &params),
-			 0);
-	for (unsigned i = 0; i < params; i++)
-		show_place(arch, &args[order[i]], &ours);
+	p = read_parameters(&a, di, arch, "passing", "g", 16);
+	for (unsigned i = 0; i < p.count; i++)
+		show_place(arch, &p.args[p.order[i]], &ours);
 	snprintf(path, sizeof(path), "%s/places", dir);
 	assert_int_equal(file_slurp(path, 4096, &theirs), 0);
 	assert_string_equal(ours.ptr, theirs.ptr);

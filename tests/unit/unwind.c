@@ -271,13 +271,31 @@ static void rows_are_what_elfutils_reads(void **state)
 
 /* ---- what linkers and assemblers write, one case each */
 
-/* A small program by the C compiler, and its table. */
+/* A small program by the C compiler, or an image built here, and its table. */
 struct made {
 	struct unwind_rules rules;
 	struct unwind_table table;
 	struct image *image;
 	char path[64];
+	struct buf bytes;
 };
+
+/* The result of unwind_table_read(). */
+static int read_made(struct made *m)
+{
+	m->table = (struct unwind_table){0};
+	assert_int_equal(unwind_rules_init(&m->rules), 0);
+	return unwind_table_read(m->image, &m->rules, &m->table);
+}
+
+/* Takes the bytes. */
+static int read_bytes(struct made *m, struct buf bytes)
+{
+	m->path[0] = '\0';
+	m->bytes = bytes;
+	assert_int_equal(image_open_memory(bytes.ptr, bytes.len, STR("made"), &m->image, NULL), 0);
+	return read_made(m);
+}
 
 static bool make(struct made *m, const char *command, const char *source)
 {
@@ -294,9 +312,9 @@ static bool make(struct made *m, const char *command, const char *source)
 		unlink(m->path);
 		return false;
 	}
-	assert_int_equal(unwind_rules_init(&m->rules), 0);
+	m->bytes = (struct buf)BUF_INIT;
 	assert_int_equal(image_open(m->path, &m->image, NULL), 0);
-	assert_int_equal(unwind_table_read(m->image, &m->rules, &m->table), 0);
+	assert_int_equal(read_made(m), 0);
 	return true;
 }
 
@@ -305,7 +323,14 @@ static void unmake(struct made *m)
 	unwind_table_free(&m->table);
 	unwind_rules_free(&m->rules);
 	image_close(m->image);
-	unlink(m->path);
+	buf_free(&m->bytes);
+	if (m->path[0])
+		unlink(m->path);
+}
+
+static const struct unwind_rule *rule_at(const struct made *m, uint64_t address)
+{
+	return &m->rules.items[unwind_rule_at(&m->table, address)];
 }
 
 static bool has_rule(const struct made *m, struct unwind_rule want)
@@ -436,8 +461,8 @@ static void code_of_v8_keeps_frame_pointers(void **state)
 	end = row_address(&m.table, m.table.count - 1);
 	assert_int_equal(unwind_rule_at(&m.table, end - 0x100), UNWIND_RULE_CHAIN);
 	assert_int_equal(unwind_rule_at(&m.table, end - 0x5fff0), UNWIND_RULE_CHAIN);
-	assert_int_equal(m.rules.items[unwind_rule_at(&m.table, m.table.base)].cfa, UNWIND_SP);
-	assert_int_equal(m.rules.items[unwind_rule_at(&m.table, end - 1)].cfa, UNWIND_SP);
+	assert_int_equal(rule_at(&m, m.table.base)->cfa, UNWIND_SP);
+	assert_int_equal(rule_at(&m, end - 1)->cfa, UNWIND_SP);
 	unmake(&m);
 	/* More of it than there is code. */
 	assert_true(make_v8(&m, 0x7000000));
@@ -448,18 +473,11 @@ static void code_of_v8_keeps_frame_pointers(void **state)
 static void other_cpus_are_refused(void **state)
 {
 	struct made_elf e = make_elf(8, true, EM_S390);
-	struct unwind_table t = {0};
-	struct unwind_rules rules;
-	struct image *image;
-	struct buf file = finish_elf(&e);
+	struct made m;
 
 	(void)state;
-	assert_int_equal(unwind_rules_init(&rules), 0);
-	assert_int_equal(image_open_memory(file.ptr, file.len, STR("s390"), &image, NULL), 0);
-	assert_int_equal(unwind_table_read(image, &rules, &t), -ENOTSUP);
-	image_close(image);
-	buf_free(&file);
-	unwind_rules_free(&rules);
+	assert_int_equal(read_bytes(&m, finish_elf(&e)), -ENOTSUP);
+	unmake(&m);
 }
 
 /* Entries of functions that were dropped, that overlap, that end in the middle. */
@@ -483,10 +501,9 @@ static void add_fde(struct made_elf *e, struct buf *b, uint64_t start, uint64_t 
 	put(e, b, 0, 4);
 }
 
-static void check_offset(const struct unwind_rules *rules, const struct unwind_table *t,
-			 uint64_t address, int32_t want)
+static void check_offset(const struct made *m, uint64_t address, int32_t want)
 {
-	const struct unwind_rule *r = &rules->items[unwind_rule_at(t, address)];
+	const struct unwind_rule *r = rule_at(m, address);
 
 	assert_int_equal(r->cfa == UNWIND_SP ? r->cfa_off : -1, want);
 }
@@ -494,10 +511,8 @@ static void check_offset(const struct unwind_rules *rules, const struct unwind_t
 static void entries_may_be_in_any_order(void **state)
 {
 	struct made_elf e = make_elf(8, false, EM_X86_64);
-	struct unwind_table t = {0};
-	struct unwind_rules rules;
-	struct image *image;
-	struct buf *b = add_section(&e, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, 0x400800), file;
+	struct buf *b = add_section(&e, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, 0x400800);
+	struct made m;
 
 	(void)state;
 	add_cie(&e, b);
@@ -507,24 +522,18 @@ static void entries_may_be_in_any_order(void **state)
 	add_fde(&e, b, CODE_AT + 0x18, 0x28, 24); /* begins in the one before */
 	put(&e, b, 200, 4);			  /* longer than the section */
 	put(&e, b, 1, 4);
-	file = finish_elf(&e);
-	assert_int_equal(unwind_rules_init(&rules), 0);
-	assert_int_equal(image_open_memory(file.ptr, file.len, STR("made"), &image, NULL), 0);
-	assert_int_equal(unwind_table_read(image, &rules, &t), 0);
-	assert_int_equal(t.base, CODE_AT + 0x10);
-	check_offset(&rules, &t, CODE_AT + 0x0f, -1);
-	check_offset(&rules, &t, CODE_AT + 0x10, 8);
-	check_offset(&rules, &t, CODE_AT + 0x14, 16);
-	check_offset(&rules, &t, CODE_AT + 0x2f, 16);
-	check_offset(&rules, &t, CODE_AT + 0x30, 24);
-	check_offset(&rules, &t, CODE_AT + 0x40, -1);
-	check_offset(&rules, &t, CODE_AT + 0x100, 8);
-	check_offset(&rules, &t, CODE_AT + 0x11f, 32);
-	check_offset(&rules, &t, CODE_AT + 0x120, -1);
-	unwind_table_free(&t);
-	image_close(image);
-	buf_free(&file);
-	unwind_rules_free(&rules);
+	assert_int_equal(read_bytes(&m, finish_elf(&e)), 0);
+	assert_int_equal(m.table.base, CODE_AT + 0x10);
+	check_offset(&m, CODE_AT + 0x0f, -1);
+	check_offset(&m, CODE_AT + 0x10, 8);
+	check_offset(&m, CODE_AT + 0x14, 16);
+	check_offset(&m, CODE_AT + 0x2f, 16);
+	check_offset(&m, CODE_AT + 0x30, 24);
+	check_offset(&m, CODE_AT + 0x40, -1);
+	check_offset(&m, CODE_AT + 0x100, 8);
+	check_offset(&m, CODE_AT + 0x11f, 32);
+	check_offset(&m, CODE_AT + 0x120, -1);
+	unmake(&m);
 }
 
 /* Functions begin in those before: so they have what is left of them, chunks away from where they
@@ -532,34 +541,26 @@ static void entries_may_be_in_any_order(void **state)
 static void rows_are_found_in_whichever_chunk(void **state)
 {
 	struct made_elf e = make_elf(8, false, EM_X86_64);
-	struct unwind_table t = {0};
-	struct unwind_rules rules;
-	struct image *image;
-	struct buf *b = add_section(&e, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, 0x400800), file;
+	struct buf *b = add_section(&e, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, 0x400800);
+	struct made m;
 
 	(void)state;
 	add_cie(&e, b);
 	add_fde(&e, b, CODE_AT, UNWIND_CHUNK, 16);
 	add_fde(&e, b, CODE_AT + 0x10, 3 * UNWIND_CHUNK, 24);
 	add_fde(&e, b, CODE_AT + 0x20, 4 * UNWIND_CHUNK, 32);
-	file = finish_elf(&e);
-	assert_int_equal(unwind_rules_init(&rules), 0);
-	assert_int_equal(image_open_memory(file.ptr, file.len, STR("made"), &image, NULL), 0);
-	assert_int_equal(unwind_table_read(image, &rules, &t), 0);
-	assert_int_equal(t.chunk_count, 5);
-	check_offset(&rules, &t, CODE_AT + 3, 8);
-	check_offset(&rules, &t, CODE_AT + UNWIND_CHUNK - 1, 16);
-	check_offset(&rules, &t, CODE_AT + UNWIND_CHUNK, 24);
-	check_offset(&rules, &t, CODE_AT + 2 * UNWIND_CHUNK, 24);
-	check_offset(&rules, &t, CODE_AT + 3 * UNWIND_CHUNK + 0x0f, 24);
-	check_offset(&rules, &t, CODE_AT + 3 * UNWIND_CHUNK + 0x10, 32);
-	check_offset(&rules, &t, CODE_AT + 4 * UNWIND_CHUNK + 0x1f, 32);
-	check_offset(&rules, &t, CODE_AT + 4 * UNWIND_CHUNK + 0x20, -1);
-	check_offset(&rules, &t, CODE_AT + 5 * UNWIND_CHUNK, -1);
-	unwind_table_free(&t);
-	image_close(image);
-	buf_free(&file);
-	unwind_rules_free(&rules);
+	assert_int_equal(read_bytes(&m, finish_elf(&e)), 0);
+	assert_int_equal(m.table.chunk_count, 5);
+	check_offset(&m, CODE_AT + 3, 8);
+	check_offset(&m, CODE_AT + UNWIND_CHUNK - 1, 16);
+	check_offset(&m, CODE_AT + UNWIND_CHUNK, 24);
+	check_offset(&m, CODE_AT + 2 * UNWIND_CHUNK, 24);
+	check_offset(&m, CODE_AT + 3 * UNWIND_CHUNK + 0x0f, 24);
+	check_offset(&m, CODE_AT + 3 * UNWIND_CHUNK + 0x10, 32);
+	check_offset(&m, CODE_AT + 4 * UNWIND_CHUNK + 0x1f, 32);
+	check_offset(&m, CODE_AT + 4 * UNWIND_CHUNK + 0x20, -1);
+	check_offset(&m, CODE_AT + 5 * UNWIND_CHUNK, -1);
+	unmake(&m);
 }
 
 static void rules_beyond_the_limit_are_counted_and_said(void **state)
@@ -595,25 +596,19 @@ static void a_signal_handler_returns_to_known_bytes(void **state)
 					 .ra = UNWIND_AT_SP | UNWIND_SIGNAL,
 					 .ra_off = 568};
 	struct made_elf e = make_elf(8, false, EM_AARCH64);
-	struct unwind_table t = {0};
-	struct unwind_rules rules;
-	struct image *image;
 	struct buf file = finish_elf(&e);
+	struct made m;
 
 	(void)state;
 	memcpy(file.ptr + CODE_OFFSET + 0xffc, "\x68\x11\x80\xd2\1\0\0\xd4", 8); /* half outside */
 	memcpy(file.ptr + CODE_OFFSET + 0x204, "\x68\x11\x80\xd2\1\0\0\xd4", 8);
-	assert_int_equal(unwind_rules_init(&rules), 0);
-	assert_int_equal(image_open_memory(file.ptr, file.len, STR("made"), &image, NULL), 0);
-	assert_int_equal(unwind_table_read(image, &rules, &t), 0);
-	assert_int_equal(t.base, CODE_AT + 0x200); /* a caller is looked for before the address */
-	assert_memory_equal(&rules.items[unwind_rule_at(&t, CODE_AT + 0x200)], &want, sizeof(want));
-	assert_memory_equal(&rules.items[unwind_rule_at(&t, CODE_AT + 0x20b)], &want, sizeof(want));
-	assert_int_equal(unwind_rule_at(&t, CODE_AT + 0x20c), UNWIND_RULE_NONE);
-	unwind_table_free(&t);
-	image_close(image);
-	buf_free(&file);
-	unwind_rules_free(&rules);
+	assert_int_equal(read_bytes(&m, file), 0);
+	assert_int_equal(m.table.base,
+			 CODE_AT + 0x200); /* a caller is looked for before the address */
+	assert_memory_equal(rule_at(&m, CODE_AT + 0x200), &want, sizeof(want));
+	assert_memory_equal(rule_at(&m, CODE_AT + 0x20b), &want, sizeof(want));
+	assert_int_equal(unwind_rule_at(&m.table, CODE_AT + 0x20c), UNWIND_RULE_NONE);
+	unmake(&m);
 }
 
 /* ---- one step */
