@@ -386,6 +386,18 @@ static void find_state(const struct lang_code *w)
 /* ---- the end: a note when it was not the root, as a frame without an object, if there is room;
  * the head */
 
+void lang_put_note(const struct lang_code *w)
+{
+	struct code *c = w->c;
+
+	code_mov(c, R2, R1);
+	code_alu_imm(c, BPF_LSH, R2, 4);
+	code_alu(c, BPF_ADD, R2, SCRATCH);
+	code_store_imm(c, 8, R2, w->frames, 0);
+	code_store(c, 8, R2, w->frames + 8, R4);
+	code_alu_imm(c, BPF_ADD, R1, 1);
+}
+
 /* R4 = why it ended. */
 static void note_ends(const struct lang_code *w)
 {
@@ -419,12 +431,7 @@ static void end_walk(const struct lang_code *w)
 	lang_get(w, R1, CELL_COUNT);
 	code_jump_imm(c, BPF_JEQ, R4, LANG_ROOT, done);
 	code_jump_imm(c, BPF_JGE, R1, (int32_t)w->most, done);
-	code_mov(c, R2, R1);
-	code_alu_imm(c, BPF_LSH, R2, 4);
-	code_alu(c, BPF_ADD, R2, SCRATCH);
-	code_store_imm(c, 8, R2, w->frames, 0);
-	code_store(c, 8, R2, w->frames + 8, R4);
-	code_alu_imm(c, BPF_ADD, R1, 1);
+	lang_put_note(w);
 	code_bind(c, done);
 	code_alu_imm(c, BPF_LSH, R1, 1); /* words */
 	code_store(c, 4, SCRATCH, w->frames - HEAD_SIZE, R1);

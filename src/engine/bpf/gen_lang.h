@@ -86,6 +86,9 @@ void lang_again(const struct lang_code *w, enum stage stage, int end);
 /* The same, if it is one of so many; else to `end`. */
 void lang_round(const struct lang_code *w, int32_t most, int end, enum stage stage);
 
+/* A frame without an object: frame R1 is the note in R4, enum lang_note; R1 = the next. */
+void lang_put_note(const struct lang_code *w);
+
 /* gen_lang_frames.c: from CELL_STATE on, all frames. */
 void lang_frames(const struct lang_code *w);
 

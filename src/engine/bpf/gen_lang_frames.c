@@ -277,19 +277,14 @@ static void add_part(const struct lang_code *w, int again)
 
 	lang_get(w, R1, CELL_COUNT);
 	code_jump_imm(c, BPF_JGE, R1, (int32_t)w->most, w->limit);
-	code_mov(c, R2, R1);
-	code_alu_imm(c, BPF_LSH, R2, 4);
-	code_alu(c, BPF_ADD, R2, SCRATCH);
-	code_store_imm(c, 8, R2, w->frames, 0);
-	code_store_imm(c, 8, R2, w->frames + 8, LANG_PART);
-	code_alu_imm(c, BPF_ADD, R1, 1);
+	code_const(c, R4, LANG_PART);
+	lang_put_note(w);
 	lang_set(w, CELL_COUNT, R1);
 	code_jump(c, again);
 }
 
 /* A block, of the type in R1, that is not shown as a sub: perhaps the interpreter was entered for
- * it.
- */
+ * it. */
 static void take_part(const struct lang_code *w, int fake, int again)
 {
 	struct code *c = w->c;
