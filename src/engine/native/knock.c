@@ -110,11 +110,7 @@ static int write_code(struct native_process *p, const struct native_store *s, ui
 		return err;
 	code_open(&code, site->body);
 	make_code(&code, inject_world(p->x)->shared, state, inside + function_offset());
-	err = code_finish_native(&code);
-	if (!err)
-		err = inject_write(p->x, site->body, code.bytes.ptr, code.bytes.len);
-	code_close(&code);
-	return err;
+	return native_process_write(p, &code);
 }
 
 int knock_add(struct native_process *p, const struct native_store *s, struct diag *d)

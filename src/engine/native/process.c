@@ -323,23 +323,33 @@ static int say_taken(const struct native_process *p, struct diag *d)
 			  (int)inject_pid(p->x));
 }
 
-/* The process goes on meanwhile: it may map other memory there first. */
-static int room_in(struct native_process *p, const struct native_store *s, uint64_t near,
-		   size_t size, struct native_area **area, struct diag *d)
+/* Near an address, or all that sites need (0). The process goes on meanwhile: it may map other
+ * memory there first. */
+static int map_areas(struct native_process *p, const struct native_store *s, uint64_t near,
+		     size_t size, struct diag *d)
 {
+	struct native_area *area;
 	int err = -EEXIST;
 
 	for (unsigned i = 0; i < MAP_TRIES && err == -EEXIST; i++) {
 		err = i ? inject_reread(p->x) : 0;
 		if (!err)
-			err = find_area(p, near, size, area);
+			err = near ? find_area(p, near, size, &area) : reserve_areas(p);
 		if (!err)
 			err = inject_map(p->x, s->fd, s->layout.size, d);
 		if (err == -EEXIST)
 			drop_areas(p);
 	}
-	if (err == -EEXIST)
-		return say_taken(p, d);
+	return err == -EEXIST ? say_taken(p, d) : err;
+}
+
+static int room_in(struct native_process *p, const struct native_store *s, uint64_t near,
+		   size_t size, struct native_area **area, struct diag *d)
+{
+	int err = map_areas(p, s, near, size, d);
+
+	if (!err)
+		err = find_area(p, near, size, area);
 	return err ? err : write_inside(p, *area);
 }
 
@@ -355,6 +365,16 @@ int native_process_room(struct native_process *p, const struct native_store *s, 
 	*inside = area->start;
 	area->next += (size + ALIGN - 1) / ALIGN * ALIGN;
 	return 0;
+}
+
+int native_process_write(struct native_process *p, struct native_code *code)
+{
+	int err = code_finish_native(code);
+
+	if (!err)
+		err = inject_write(p->x, code->address, code->bytes.ptr, code->bytes.len);
+	code_close(code);
+	return err;
 }
 
 /* What is the same at all its sites. */
@@ -430,22 +450,6 @@ static int first_page(struct native_process *p)
 	return err ? err : write_page(p, &page, true);
 }
 
-static int map_areas(struct native_process *p, const struct native_store *s, struct diag *d)
-{
-	int err = -EEXIST;
-
-	for (unsigned i = 0; i < MAP_TRIES && err == -EEXIST; i++) {
-		err = i ? inject_reread(p->x) : 0;
-		if (!err)
-			err = reserve_areas(p);
-		if (!err)
-			err = inject_map(p->x, s->fd, s->layout.size, d);
-		if (err == -EEXIST)
-			drop_areas(p);
-	}
-	return err == -EEXIST ? say_taken(p, d) : err;
-}
-
 static void expect_records(struct native_process *p, const struct native_store *s)
 {
 	for (uint32_t cpu = 0; cpu < s->layout.cpus; cpu++) {
@@ -465,7 +469,7 @@ int native_process_arm(struct native_process *p, const struct native_store *s, b
 
 	if (!p->is_ready)
 		expect_records(p, s);
-	err = map_areas(p, s, d);
+	err = map_areas(p, s, 0, 0, d);
 	place = place_of(p, s, follow);
 	if (!err && !p->is_ready)
 		err = first_page(p);

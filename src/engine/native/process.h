@@ -55,6 +55,8 @@ int native_process_add_site(struct native_process *p, const struct inject_site *
 /* Room for code near an address, mapped; *inside: the functions of inside.h near it. */
 int native_process_room(struct native_process *p, const struct native_store *s, uint64_t near,
 			size_t size, uint64_t *at, uint64_t *inside, struct diag *d);
+/* Write code into such room, for which it is not too long, and close it. */
+int native_process_write(struct native_process *p, struct native_code *code);
 /* Are there sites whose image was unloaded and loaded again? native_process_arm() enables them. */
 bool native_process_renew(struct native_process *p);
 /* Make the trampolines of what was added, and enable all sites. */

@@ -58,11 +58,7 @@ static int write_code(struct native_process *p, const struct native_store *s,
 		return err;
 	code_open(&code, site->body);
 	make_code(&code, cpu_id, site->resume);
-	err = code_finish_native(&code);
-	if (!err)
-		err = inject_write(p->x, site->body, code.bytes.ptr, code.bytes.len);
-	code_close(&code);
-	return err;
+	return native_process_write(p, &code);
 }
 
 int vfork_add(struct native_process *p, const struct native_store *s, struct diag *d)
