@@ -388,8 +388,58 @@ static void sequences_are_restarted(void **state)
 	assert_true(on_cpus > 0);
 	native_store_close(s);
 }
+/* A thread writes to the ring of its CPU and to a shared one in turn. A CPU stores what it has
+ * written some time later, but takes the time of the next record at once. */
+#define TURNS 1000000
+#define EMPTY (TEXT + 1) /* the numbers whose text is empty are multiples of this */
+
+static void *write_in_turns(void *arg)
+{
+	const struct emit_shape *shape = (const struct emit_shape *)(const void *)&data_shape;
+	struct writer *w = arg;
+	struct frame f = {0};
+
+	w->hit.rseq = this_rseq();
+	while (f.number < TURNS * EMPTY) {
+		uint64_t size = record_size(shape, (const char *)&f);
+
+		w->hit.tsc = read_tsc();
+		if (f.number / EMPTY % 2
+			    ? emit_shared(&w->hit, w->hit.layout->cpus, size, shape, (char *)&f)
+			    : emit_on_cpu(&w->hit, size, shape, (char *)&f))
+			f.number += EMPTY;
+	}
+	writing--;
+	return NULL;
+}
+
+static void a_thread_that_changes_rings_keeps_its_order(void **state)
+{
+	struct native_store *s = open_rings(1 << 14);
+	struct writer w = {.hit = s->hit};
+	struct seen seen = {0};
+
+	(void)state;
+	if (!this_rseq())
+		skip();
+	writing = 1;
+	assert_int_equal(pthread_create(&w.thread, NULL, write_in_turns, &w), 0);
+	while (writing)
+		assert_true(native_ring_drain(s, take, &seen, NULL, NULL) >= 0);
+	pthread_join(w.thread, NULL);
+	assert_true(native_ring_drain(s, take, &seen, NULL, NULL) >= 0);
+	assert_string_equal(seen.bad ? seen.bad : "", "");
+	assert_int_equal(seen.count, TURNS);
+	native_store_close(s);
+}
 #else
 static void sequences_are_restarted(void **state)
+{
+	(void)state;
+	skip();
+}
+
+static void a_thread_that_changes_rings_keeps_its_order(void **state)
 {
 	(void)state;
 	skip();
@@ -694,6 +744,7 @@ int main(void)
 		cmocka_unit_test(one_record_that_is_left_fills_no_ring),
 		cmocka_unit_test(a_late_writer_spoils_no_record_unseen),
 		cmocka_unit_test(sequences_are_restarted),
+		cmocka_unit_test(a_thread_that_changes_rings_keeps_its_order),
 		cmocka_unit_test(the_killed_stop_no_ring),
 		cmocka_unit_test(frames_of_the_killed_are_freed),
 		cmocka_unit_test(rings_of_cpus_wrap),

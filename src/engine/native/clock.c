@@ -34,6 +34,11 @@ uint64_t clock_line_ns(const struct clock_line *line, uint64_t tsc)
 	return line->ns + (high << 32 | low >> 32);
 }
 
+uint64_t clock_line_ticks(const struct clock_line *line, uint64_t ns)
+{
+	return line->mult ? (ns << 32) / line->mult : 0;
+}
+
 bool clock_fit_add(struct clock_fit *f, uint64_t tsc, uint64_t ns)
 {
 	double rate = (double)(ns - f->first_ns) / (double)(tsc - f->first_tsc); /* ns per tick */

@@ -45,10 +45,7 @@ void knock_answer_all(struct native_store *s)
 
 void knock_beat(struct native_store *s)
 {
-	uint64_t mult = s->clock.line.mult; /* ns of a tick, << 32 */
-
-	word_store(&knocks_of(s)->until,
-		   read_tsc() + (mult ? ((uint64_t)LIFE_NS << 32) / mult : 0));
+	word_store(&knocks_of(s)->until, read_tsc() + clock_line_ticks(&s->clock.line, LIFE_NS));
 }
 
 bool knock_is_library(const struct file *f)

@@ -5,6 +5,9 @@
  * Records come out in the order of their time. A drain first reads the clock and then where each
  * ring ends: whatever happened before a record that it takes was in its ring by then. Records with
  * a later time than that stay for the next round, so the order holds from one round to the next.
+ * "Then" is SETTLE_NS later: a CPU takes the time of an event while its stores of the event before
+ * are not yet visible to others. If the second event is in another ring than the first, it could
+ * otherwise be found alone.
  * A record that is not finished is left for later: as long as its thread is at the probe, nothing
  * that follows from it can have been recorded.
  *
@@ -16,6 +19,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "engine/native/words.h"
@@ -24,10 +28,13 @@
 #define ROUNDS	    4	      /* of one drain, for what came meanwhile */
 #define GIVE_BACK   8	      /* a ring is given back in this many parts */
 #define MISSED_MOST 64	      /* control records made from one count, in one drain */
+#define SETTLE_NS   50000     /* until a store is seen by all CPUs; up to 2,700 were measured */
 
 /* One drain on its way. */
 struct drain {
 	struct native_store *s;
+	uint64_t settle;  /* SETTLE_NS in ticks */
+	uint64_t now;	  /* TSC when the round began */
 	uint64_t horizon; /* TSC: later records are for the next round */
 	record_fn *fn;
 	void *arg;
@@ -35,6 +42,7 @@ struct drain {
 	void *alive_arg;
 	int given;
 	bool is_beginning; /* of a round: the time to ask which threads are alive */
+	bool is_young;	   /* it left a record that is only a little later than the horizon */
 };
 
 static struct ring_head *ring_head(const struct native_store *s, uint32_t ring)
@@ -249,18 +257,24 @@ static enum next next_at_tail(const struct drain *d, uint32_t ring)
 	return next;
 }
 
+static bool is_for_this_round(struct drain *d, uint64_t tsc)
+{
+	d->is_young |= tsc > d->horizon && tsc <= d->now;
+	return tsc <= d->horizon;
+}
+
 /* Find the next record of a ring; false: there is none in this round. */
-static bool find_record(const struct drain *d, uint32_t ring)
+static bool find_record(struct drain *d, uint32_t ring)
 {
 	struct native_store *s = d->s;
 	struct ring_cursor *c = &s->rings[ring];
 
 	if (find_late(d, ring))
-		return c->tsc <= d->horizon;
+		return is_for_this_round(d, c->tsc);
 	c->taken = RING_LATE;
 	for (;;) {
 		switch (next_at_tail(d, ring)) {
-		case NEXT_RECORD: return c->tsc <= d->horizon;
+		case NEXT_RECORD: return is_for_this_round(d, c->tsc);
 		case NEXT_LATE: c->late[c->late_count++] = c->tail; break;
 		case NEXT_SKIP: break;
 		case NEXT_BAD: give_up(s, ring); return false;
@@ -343,7 +357,7 @@ static void begin_round(struct drain *d)
 {
 	struct native_store *s = d->s;
 
-	d->horizon = ordered_tsc();
+	d->is_young = false;
 	s->heap_count = 0;
 	for (uint32_t i = 0; i < s->layout.ring_count; i++) {
 		struct ring_cursor *c = &s->rings[i];
@@ -396,7 +410,7 @@ static int give_record(struct drain *d)
 	return err;
 }
 
-static int drain_round(struct drain *d)
+static int take_round(struct drain *d)
 {
 	struct native_store *s = d->s;
 	int err = 0;
@@ -407,6 +421,22 @@ static int drain_round(struct drain *d)
 	for (uint32_t i = 0; i < s->layout.ring_count; i++)
 		set_tail(s, i);
 	return err;
+}
+
+static int drain_round(struct drain *d)
+{
+	d->now = ordered_tsc();
+	d->horizon = d->now - d->settle;
+	return take_round(d);
+}
+
+/* Take what the last round found too young, too. */
+static int drain_young(struct drain *d)
+{
+	while (ordered_tsc() - d->now < d->settle)
+		usleep(SETTLE_NS / 1000);
+	d->horizon = d->now;
+	return take_round(d);
 }
 
 /* Control records that found no room are only counted: make them from the counts. */
@@ -450,13 +480,20 @@ static void free_frames(const struct drain *d)
 int native_ring_drain(struct native_store *s, record_fn *fn, void *arg, is_alive_fn *is_alive,
 		      void *alive_arg)
 {
-	struct drain d = {s, 0, fn, arg, is_alive, alive_arg, 0, false};
+	struct drain d = {.s = s,
+			  .settle = clock_line_ticks(&s->clock.line, SETTLE_NS),
+			  .fn = fn,
+			  .arg = arg,
+			  .is_alive = is_alive,
+			  .alive_arg = alive_arg};
 	int err = 0, before = -1;
 
 	for (int i = 0; i < ROUNDS && !err && d.given != before && d.given < ONE_DRAIN; i++) {
 		before = d.given;
 		err = drain_round(&d);
 	}
+	if (!err && d.is_young && d.given < ONE_DRAIN)
+		err = drain_young(&d);
 	s->time = 0;
 	if (!err)
 		err = give_missed(&d);

@@ -113,5 +113,7 @@ void native_clock_tick(struct native_store *s);
  * jump. */
 bool clock_fit_add(struct clock_fit *f, uint64_t tsc, uint64_t ns);
 uint64_t clock_line_ns(const struct clock_line *line, uint64_t tsc);
+/* So many ticks are `ns`, which is less than 4 s; 0: no clock was begun. */
+uint64_t clock_line_ticks(const struct clock_line *line, uint64_t ns);
 
 #endif
