@@ -160,29 +160,32 @@ static void check_tuple(struct check *c, struct expr *e)
 }
 
 /* (b=2, a=1) where the names come in the order of `known`; other expressions stay as they are. */
-void check_reorder(struct check *c, struct expr *e, const struct type *known)
+/* The part of the record `e` with this name; -1: it has none. */
+static int part_named(const struct expr *e, struct str name)
 {
-	struct type *elements = NULL;
-	struct expr **args = NULL;
+	for (unsigned i = 0; i < e->arg_count; i++)
+		if (str_eq(e->shape.type.elements[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+/* The parts of a record in the order that `known` has them, or as they are. */
+static void reorder_parts(struct check *c, struct expr *e, const struct type *known)
+{
+	struct type *elements = arena_array(&c->s->arena, struct type, e->arg_count);
+	struct expr **args = arena_array(&c->s->arena, struct expr *, e->arg_count);
 	struct buf names = BUF_INIT;
 	unsigned found = 0;
 
-	if (e->kind != EXPR_TUPLE || e->shape.type.show != SHOW_RECORD ||
-	    known->show != SHOW_RECORD || known->element_count != e->arg_count)
-		return;
-	elements = arena_array(&c->s->arena, struct type, e->arg_count);
-	args = arena_array(&c->s->arena, struct expr *, e->arg_count);
-	for (unsigned i = 0; elements && args && i < e->arg_count; i++) {
-		struct str name = known->elements[i].name;
+	for (; elements && args && found < e->arg_count; found++) {
+		struct str name = known->elements[found].name;
+		int from = part_named(e, name);
 
-		for (unsigned n = 0; n < e->arg_count; n++) {
-			if (!str_eq(e->shape.type.elements[n].name, name))
-				continue;
-			elements[found] = e->shape.type.elements[n];
-			args[found++] = e->args[n];
-			buf_printf(&names, "%s%.*s", i ? " " : "", STR_FMT(name));
+		if (from < 0)
 			break;
-		}
+		elements[found] = e->shape.type.elements[from];
+		args[found] = e->args[from];
+		buf_printf(&names, "%s%.*s", found ? " " : "", STR_FMT(name));
 	}
 	if (found == e->arg_count) {
 		e->args = args;
@@ -190,6 +193,27 @@ void check_reorder(struct check *c, struct expr *e, const struct type *known)
 		e->text = arena_str(&c->s->arena, buf_as_str(&names));
 	}
 	buf_free(&names);
+}
+
+void check_reorder(struct check *c, struct expr *e, const struct type *known)
+{
+	struct type *elements;
+
+	if (e->kind != EXPR_TUPLE || known->kind != TYPE_TUPLE ||
+	    e->shape.type.show != known->show || known->element_count != e->arg_count)
+		return;
+	if (known->show == SHOW_RECORD)
+		reorder_parts(c, e, known);
+	elements = arena_array(&c->s->arena, struct type, e->arg_count);
+	for (unsigned i = 0; elements && i < e->arg_count; i++) {
+		elements[i] = e->shape.type.elements[i];
+		check_reorder(c, e->args[i], &known->elements[i]);
+		if (e->args[i]->kind == EXPR_TUPLE)
+			elements[i].elements = e->args[i]->shape.type.elements;
+	}
+	if (!elements)
+		return;
+	e->shape.type.elements = elements;
 }
 
 static void check_element(struct check *c, struct expr *e)

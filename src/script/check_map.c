@@ -59,14 +59,26 @@ static void key_mismatch(struct check *c, const struct expr *e, const struct typ
 		  c->s->text.ptr + m->key_mark.at);
 }
 
+/* What is known of the n-th of so many keys; NULL: nothing. */
+static const struct type *known_key(const struct map *m, unsigned n, unsigned count)
+{
+	if (!m->has_key || count == 1)
+		return m->has_key ? &m->key : NULL;
+	return m->key.kind == TYPE_TUPLE && n < m->key.element_count ? &m->key.elements[n] : NULL;
+}
+
 void check_map_key(struct check *c, struct expr *e)
 {
 	struct map *m = e->map = check_map(c, e->text);
 	struct type key;
 
 	for (unsigned i = 0; i < e->arg_count && !c->err; i++) {
+		const struct type *known = known_key(m, i, e->arg_count);
+
 		check_expr(c, e->args[i]);
 		check_storable(c, e->args[i], "a key");
+		if (known)
+			check_reorder(c, e->args[i], known);
 	}
 	if (!c->err)
 		key = key_type(c, e);
