@@ -535,6 +535,8 @@ static uint64_t value_size(const struct type *t, uint64_t *align)
 	uint64_t size = t->size, part, part_align;
 
 	*align = 1;
+	if (t->kind == TYPE_INT && t->show == SHOW_BOOL)
+		return 1;
 	if (t->kind == TYPE_INT)
 		return *align = t->shown ? t->shown : t->size;
 	if (t->kind != TYPE_TUPLE)

@@ -143,7 +143,9 @@ static unsigned shown_bytes(const struct type *t)
  */
 static void merge_show(struct check *c, struct type *known, const struct type *t)
 {
-	if (shown_bytes(t) > shown_bytes(known)) {
+	bool is_wider = shown_bytes(t) > shown_bytes(known);
+
+	if (is_wider) {
 		known->shown = (uint8_t)shown_bytes(t);
 		c->changed = true;
 	}
@@ -156,6 +158,8 @@ static void merge_show(struct check *c, struct type *known, const struct type *t
 		known->show = SHOW_NUMBER;
 		c->changed = true;
 	}
+	if (is_wider)
+		known->ctype = t->ctype;
 }
 
 /* An argument of a probe that no image has yet is open: it fits what is known, and becomes what is

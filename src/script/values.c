@@ -494,6 +494,7 @@ static void lower_field_value(struct lower *l, const struct expr *e, uint16_t ou
 #define RESULT_REGISTER { .kind = TYPE_INT, .size = 8, .is_raw = true }
 #define RESULT_RETVAL   { .kind = TYPE_INT, .size = 8, .is_signed = true, .is_raw = true }
 #define RESULT_PID      { .kind = TYPE_INT, .size = 8, .shown = 4 }
+#define RESULT_U8       { .kind = TYPE_INT, .size = 8, .shown = 1 }
 #define RESULT_COMM     { .kind = TYPE_STR, .size = 16 }
 
 /* name, arguments, group, needs, probe types, result, check, lowering, number, help, example */
@@ -528,7 +529,7 @@ const struct function value_rows[] = {
 	  "the kernel's ticks", "print(jiffies);" },
 	{ "numaid", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_NUMA,
 	  "the memory node of the CPU", "@[numaid] = count();" },
-	{ "usermode", "", GROUP_VALUE, 0, HAVE_SITES | IN(BEGIN) | IN(END), RESULT_U64, check_usermode, NULL, 0,
+	{ "usermode", "", GROUP_VALUE, 0, HAVE_SITES | IN(BEGIN) | IN(END), RESULT_U8, check_usermode, NULL, 0,
 	  "1: the probe was hit in user mode", "print(usermode);" },
 	{ "probetype", "", GROUP_VALUE, 0, 0, RESULT_NAME, check_probetype, lower_probetype, 0,
 	  "the type of the probe: usdt, uprobe, ...", "print(probetype);" },
