@@ -84,6 +84,7 @@ OP(KSTR,      "kstr",      "s",  "am",   TEXT,                0)
 /* s (BUF) = b bytes at user address a; if they are more than the limit, as above, that many and
  * TEXT_CUT */
 OP(BUF,       "buf",       "s",  "abm",  KIND(TYPE_BUF),      0)
+OP(KBUF,      "kbuf",      "s",  "abm",  KIND(TYPE_BUF),      0)        /* the same of kernel memory */
 /* s (STR) = the name of the file whose struct path an object of the kernel has: imm is as
  * PATH_STEP has it. TEXT_NULL where a pointer is 0, TEXT_CUT without text when it does not fit; what
  * cannot be read is TEXT_UNREADABLE and a read error */
@@ -100,8 +101,8 @@ OP(STRCMP,    "strcmp",    "d",  "sti",  TEXT,                0)
 /* s (STR) keeps what leaves room for all that t may hold, and then has the text of t, too; TEXT_CUT
  * when s or t was cut. s and t are different slots */
 OP(APPEND,    "append",    "",   "st",   TEXT,                0)
-/* s (STR) gets byte a at its end; TEXT_CUT when it is full */
-OP(PUSH,      "push",      "",   "sa",   KIND(TYPE_STR),      0)
+/* s gets byte a at its end; TEXT_CUT when it is full */
+OP(PUSH,      "push",      "",   "sa",   BYTES,               0)
 /* s is cut, null or unreadable when t is */
 OP(MARK,      "mark",      "",   "st",   TEXT,                0)
 /* d = bytes of the text in s, or frames of the stack */

@@ -318,6 +318,14 @@ bool check_named_text(const struct ctype *t, struct type *out);
 /* A string or buffer of at least so many bytes. */
 struct type type_text(enum type_kind kind, uint64_t bytes);
 
+/* bytes.c: is it an array in memory, and of how many bytes? */
+bool check_is_array(struct check *c, const struct expr *e, uint64_t *bytes);
+/* buf() of an array's or text's value; false: it is neither. */
+bool check_value_bytes(struct check *c, struct expr *e);
+
+/* str(text, n), where the text is none that is in the script. */
+void check_shortened(struct check *c, struct expr *e);
+
 /* series.c: is it a call of tseries()? */
 bool expr_is_series(const struct expr *e);
 /* The map `target` was assigned this value: is it a time series, as elsewhere? */
@@ -472,9 +480,13 @@ void lower_step(struct lower *l, const struct expr *e, uint16_t out);	 /* a++; R
 void lower_cast(struct lower *l, const struct expr *e, uint16_t out);	 /* (int32)a */
 void lower_ternary(struct lower *l, const struct expr *e, uint16_t out); /* a ? b : c */
 
+/* The bytes of a value: buf(), str(text, n). */
+void lower_value_bytes(struct lower *l, const struct expr *e, uint16_t out);
+void lower_shortened(struct lower *l, const struct expr *e, uint16_t out);
 /* What is in memory; the address of it. */
 void lower_place(struct lower *l, const struct expr *e, uint16_t out);
 uint16_t lower_address(struct lower *l, const struct expr *e);
+bool place_in_memory(const struct expr *e); /* it has an address: it is not in registers */
 /* (uint8[4])a */
 void lower_byte_array(struct lower *l, const struct expr *e, uint16_t out);
 /* ... and the number of such an array again; array[i] where i is not known before */
@@ -494,8 +506,8 @@ void emit_strcmp(struct lower *l, uint16_t d, uint16_t s, uint16_t t, int64_t by
 void emit_load(struct lower *l, uint16_t d, uint16_t a, const struct type *t);
 void emit_put(struct lower *l, uint16_t s, uint64_t offset, uint16_t a);
 struct insn *emit_ds(struct lower *l, enum op op, uint16_t d, uint16_t s, uint64_t imm);
-/* OP_STR or OP_BUF: what is at an address, at most `length` bytes (REG_NO: any number) and at most
- * `most`. Lengths are unsigned, so that a negative one is cut. */
+/* OP_STR, OP_BUF and so on: what is at an address, at most `length` bytes (REG_NO: any number) and
+ * at most `most`. Lengths are unsigned, so that a negative one is cut. */
 void emit_read(struct lower *l, enum op op, uint16_t s, uint16_t a, uint16_t length, uint32_t most);
 /* An operation on m[key]; the caller sets d, a or t. */
 struct insn *emit_map(struct lower *l, enum op op, const struct map *m, uint16_t key);
@@ -648,6 +660,8 @@ void check_as_float(struct check *c, struct expr *e);
 void hint_no_float(struct check *c, const struct expr *e);
 /* args.x where text is wanted: a char * becomes the text. False: `e` is something else. */
 bool check_as_text(struct check *c, struct expr *e);
+/* ... is it one? */
+bool is_named_text(const struct variant *variant, const struct expr *e);
 void lower_named(struct lower *l, const struct expr *e, uint16_t out);
 /* args.x that is a struct passed by value: its address; or, in registers, one of its words. */
 void lower_by_value(struct lower *l, const struct expr *e, unsigned word, uint16_t out);

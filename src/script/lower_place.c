@@ -102,6 +102,13 @@ static const struct expr *find_words(const struct expr *e, uint64_t *offset)
 	return NULL;
 }
 
+bool place_in_memory(const struct expr *e)
+{
+	uint64_t offset;
+
+	return !find_words(e, &offset);
+}
+
 /* A number from the registers of a struct; its members do not cross words. */
 static void take_from_words(struct lower *l, const struct expr *words, const struct type *t,
 			    uint64_t offset, uint16_t out)

@@ -407,12 +407,17 @@ static bool find_text(const struct variant *variant, const struct expr *e, unsig
 	return out->is_text;
 }
 
-bool check_as_text(struct check *c, struct expr *e)
+bool is_named_text(const struct variant *variant, const struct expr *e)
 {
 	struct arg_value v;
 	unsigned n;
 
-	if (c->err || !find_text(c->v, e, &n, &v))
+	return find_text(variant, e, &n, &v);
+}
+
+bool check_as_text(struct check *c, struct expr *e)
+{
+	if (c->err || !is_named_text(c->v, e))
 		return false;
 	e->shape = text_shape(c->v->attachments[0]);
 	return true;

@@ -89,10 +89,8 @@ static void check_literal_part(struct check *c, struct expr *e)
 {
 	struct expr *n = e->args[1];
 
-	check_number(c, n, "the length of 'str'");
-	if (!c->err && !n->is_const)
-		check_error(c, n, "wrong-arg-type", "this is already a string: remove the length");
-	if (c->err)
+	check_shortened(c, e);
+	if (c->err || !n->is_const)
 		return;
 	e->text = e->args[0]->text;
 	if (n->value < e->text.len)
@@ -123,10 +121,12 @@ static void check_str(struct check *c, struct expr *e)
 		e->shape = p->shape;
 		return;
 	}
-	if (p->shape.type.kind != TYPE_STR)
+	if (p->shape.type.kind != TYPE_STR) {
 		check_int(c, p, "the address of 'str'");
-	else if (!check_as_text(c, p))
-		check_error(c, p, "wrong-arg-type", "this is already a string: remove the length");
+	} else if (!check_as_text(c, p)) {
+		check_shortened(c, e);
+		return;
+	}
 	check_length(c, e);
 	bytes = text_bytes(c, e);
 	/* One byte more than asked for: what the script itself cuts gets no trailer. */
@@ -160,6 +160,8 @@ static void lower_str(struct lower *l, const struct expr *e, uint16_t out)
 	if (is_param_text(e)) {
 		emit_si(l, OP_TEXT, out,
 			lower_intern(l, &l->s->literals, param_text(&l->s->options, e)));
+	} else if (p->shape.type.kind == TYPE_STR && e->arg_count > 1 && !is_named_text(l->v, p)) {
+		lower_shortened(l, e, out);
 	} else if (p->shape.type.kind == TYPE_STR && e->arg_count > 1) {
 		lower_named_text(l, p, lower_length(l, e), text_most(&l->s->facts, e), out);
 	} else if (p->shape.type.kind == TYPE_STR) {
@@ -203,35 +205,48 @@ static void check_literal_bytes(struct check *c, struct expr *e)
 	e->shape = shape_of(type_text(TYPE_BUF, bytes));
 }
 
-/* buf(p, n), buf("text") */
+/* buf(p, n), buf("text"), buf(array) */
 static void check_buf(struct check *c, struct expr *e)
 {
+	uint64_t bytes = 0;
+	bool is_array;
+
 	if (e->args[0]->kind == EXPR_STRING) {
 		check_literal_bytes(c, e);
 		return;
 	}
 	check_expr(c, e->args[0]);
-	check_int(c, e->args[0], "this argument of 'buf'");
-	if (!c->err && e->arg_count < 2)
+	is_array = check_is_array(c, e->args[0], &bytes);
+	if (!is_array && check_value_bytes(c, e))
+		return;
+	if (!is_array)
+		check_int(c, e->args[0], "this argument of 'buf'");
+	if (!c->err && e->arg_count < 2 && !is_array)
 		check_error(c, e, "wrong-arg-count", "'buf' takes the number of bytes, too");
-	e->shape = shape_of(type_text(TYPE_BUF, text_bytes(c, e)));
+	e->number = e->arg_count < 2 && bytes < text_bytes(c, e) ? bytes : 0;
+	e->shape = shape_of(type_text(TYPE_BUF, e->number ? e->number : text_bytes(c, e)));
 	check_length(c, e);
 }
 
 static void lower_buf(struct lower *l, const struct expr *e, uint16_t out)
 {
+	const struct expr *of = e->args[0];
+	bool is_word = type_is_word(&of->shape.type);
 	uint32_t most = text_most(&l->s->facts, e);
 	uint16_t address, length;
 
-	if (e->args[0]->kind == EXPR_STRING) {
-		lower_memory_to(l, e->args[0], out);
-		return;
+	if (of->kind == EXPR_STRING) {
+		lower_memory_to(l, of, out);
+	} else if (!is_word && !(of->is_place && place_in_memory(of))) {
+		lower_value_bytes(l, e, out);
+	} else {
+		address = is_word ? lower_word(l, of) : lower_address(l, of);
+		length = lower_length(l, e);
+		if (length == REG_NO)
+			length = lower_const(l, e->number ? e->number : most);
+		emit_read(l, of->shape.type.is_kernel ? OP_KBUF : OP_BUF, out, address, length,
+			  most);
 	}
-	address = lower_word(l, e->args[0]);
-	length = lower_length(l, e);
-	if (length == REG_NO)
-		length = lower_const(l, most);
-	emit_read(l, OP_BUF, out, address, length, most);
 }
 
 /* The address, and the process whose symbol it is; 0 for the kernel. */

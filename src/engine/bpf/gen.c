@@ -252,6 +252,7 @@ static gen_fn *const emitters[OP_COUNT_] = {
 	[OP_PUT]       = gen_put_word,  [OP_GET]      = gen_get_word,  [OP_ZERO]      = gen_zero_slot,
 	[OP_COPY]      = gen_copy_slot, [OP_PART]     = gen_copy_part,
 	[OP_TEXT]      = gen_literal,   [OP_STR]      = gen_str,       [OP_BUF]       = gen_buf,
+	[OP_KBUF]      = gen_buf,
 	[OP_COMM]      = gen_comm,      [OP_USTACK]   = gen_stack,     [OP_KSTACK]    = gen_stack,
 	[OP_LSTACK]    = gen_lang,      [OP_PATH]     = gen_path,
 	[OP_FIELD_STR] = gen_field_str, [OP_STRCMP]   = gen_strcmp,    [OP_LENGTH]    = gen_length,

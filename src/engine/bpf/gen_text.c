@@ -228,14 +228,18 @@ void gen_buf(struct gen *g, const struct insn *in)
 {
 	struct code *c = g->code;
 	struct spill s = gen_slot(g, in->s);
+	bool is_kernel = in->op == OP_KBUF;
 	int null = code_label(c), ok = code_label(c), done = code_label(c);
 
 	gen_get(g, TMP, in->a);
 	code_jump_imm(c, BPF_JEQ, TMP, 0, null);
 	get_limit(g, in);
 	pad_start(g, in);
-	for (int sleeping = 0; sleeping <= gen_may_sleep(g); sleeping++) {
-		code_helper(c, sleeping ? BPF_FUNC_copy_from_user : BPF_FUNC_probe_read_user,
+	for (int sleeping = 0; sleeping <= (!is_kernel && gen_may_sleep(g)); sleeping++) {
+		code_helper(c,
+			    is_kernel  ? BPF_FUNC_probe_read_kernel
+			    : sleeping ? BPF_FUNC_copy_from_user
+				       : BPF_FUNC_probe_read_user,
 			    MEM(s, HEAD_SIZE), REG(TMP2), REG(TMP));
 		code_jump_imm(c, BPF_JEQ, R0, 0, ok);
 	}

@@ -135,7 +135,8 @@ static void run_memory(struct run *r, const struct insn *i)
 	case OP_TEXT: put_text(r, i->s, r->u->p->literals[i->imm], 0); break;
 	case OP_STR:
 	case OP_KSTR: read_str(r, i); break;
-	case OP_BUF: read_buf(r, i); break;
+	case OP_BUF:
+	case OP_KBUF: read_buf(r, i); break;
 	case OP_COMM: put_text(r, i->s, r->c->comm, 0); break;
 	case OP_USTACK:
 	case OP_KSTACK: read_stack(r, i); break;

@@ -256,7 +256,8 @@ const char *native_undoable(const struct program *p, const struct insn *in)
 	case OP_FIELD:
 	case OP_FIELD_STR: return "only the kernel can trace tracepoints";
 	case OP_KLOAD:
-	case OP_KSTR: return "only the kernel can read kernel memory";
+	case OP_KSTR:
+	case OP_KBUF: return "only the kernel can read kernel memory";
 	case OP_SIGNAL: return "only the kernel can send a signal from within the program";
 	case OP_BUILTIN: return kernel_only[in->imm];
 	default: return native_has_code(in->op) ? NULL : "only the kernel can do this";
