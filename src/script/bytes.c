@@ -1,5 +1,5 @@
-/* buf(array), buf(text, n), str(text, n): the bytes of values that are no addresses. An array in
- * memory is read as buf(p, n) reads; of other values each byte is added to the buffer. */
+/* buf(array), buf(text, n), str(text, n): the bytes of values instead of those at an address. An
+ * array in memory is read as buf(p, n) reads; of other values each byte is added to the buffer. */
 #include "script/inside.h"
 
 #define GATHERED_MOST 128 /* bytes that are added one by one */
