@@ -247,6 +247,20 @@ static bool is_plain_number(const struct type *t)
 	return t->kind == TYPE_INT && t->show == SHOW_NUMBER;
 }
 
+struct type check_array_of(struct check *c, const struct type *element, unsigned count)
+{
+	struct type *elements = arena_array(&c->s->arena, struct type, count);
+
+	if (!elements)
+		c->err = -ENOMEM;
+	for (unsigned i = 0; elements && i < count; i++)
+		elements[i] = *element;
+	return (struct type){.kind = TYPE_TUPLE,
+			     .show = SHOW_ARRAY,
+			     .elements = elements,
+			     .element_count = elements ? count : 0};
+}
+
 static struct type array_type(struct settle *s, const struct ctype *t, unsigned depth)
 {
 	struct type of = check_value_type(s->c, t->to);

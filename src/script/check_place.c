@@ -344,7 +344,7 @@ static void check_text_cast(struct check *c, struct expr *e, struct type to)
 static struct type byte_array_type(struct check *c, struct expr *e, const struct ctype *t)
 {
 	const struct type *from = &e->args[0]->shape.type;
-	struct type of = check_value_type(c, t->to), *elements;
+	struct type of = check_value_type(c, t->to);
 	uint64_t count = 0, most = e->args[0]->is_const ? 8 : from->size;
 
 	if (e->args[0]->kind == EXPR_STRING && of.kind == TYPE_INT && of.size == 1 &&
@@ -361,15 +361,7 @@ static struct type byte_array_type(struct check *c, struct expr *e, const struct
 			    (unsigned long long)count * of.size);
 		return of;
 	}
-	elements = arena_array(&c->s->arena, struct type, count);
-	if (!elements)
-		c->err = -ENOMEM;
-	for (uint64_t i = 0; elements && i < count; i++)
-		elements[i] = of;
-	return (struct type){.kind = TYPE_TUPLE,
-			     .show = SHOW_ARRAY,
-			     .elements = elements,
-			     .element_count = (unsigned)count};
+	return check_array_of(c, &of, (unsigned)count);
 }
 
 bool check_is_kernel_probe(const struct probe_spec *s)

@@ -124,7 +124,7 @@ static void check_pton(struct check *c, struct expr *e)
 	struct expr *text = e->args[0];
 	bool is_v6 = memchr(text->text.ptr, ':', text->text.len);
 	unsigned count = is_v6 ? 16 : 4;
-	struct type *elements = arena_array(&c->s->arena, struct type, count);
+	const struct type byte = type_int(1, false);
 	char spelt[INET6_ADDRSTRLEN];
 	uint8_t bytes[16];
 
@@ -136,16 +136,7 @@ static void check_pton(struct check *c, struct expr *e)
 			    STR_FMT(text->text));
 		return;
 	}
-	if (!elements) {
-		c->err = -ENOMEM;
-		return;
-	}
-	for (unsigned i = 0; i < count; i++)
-		elements[i] = type_int(1, false);
-	e->shape = shape_of((struct type){.kind = TYPE_TUPLE,
-					  .show = SHOW_ARRAY,
-					  .elements = elements,
-					  .element_count = count});
+	e->shape = shape_of(check_array_of(c, &byte, count));
 }
 
 static void lower_pton(struct lower *l, const struct expr *e, uint16_t out)

@@ -417,8 +417,31 @@ static void pointer_field(struct check *c, struct expr *e, const struct trace_fi
 		e->shape.type.ctype = check_value_type(c, t).ctype;
 }
 
+/* "unsigned long[6]": numbers, as a value with elements. The kernel's text gives all bytes, and may
+ * have the name of a constant as the count. */
+static bool number_array(struct check *c, const struct trace_field *f, struct type *out)
+{
+	struct str rest = f->c_type, of = str_cut(&rest, '[');
+	const struct ctype *t = NULL;
+	struct type element;
+	size_t at = 0;
+	unsigned count;
+
+	if (!f->is_array || f->is_data_loc || f->is_rel_loc ||
+	    c_scope_type_name(&c->s->tree.types, STR(""), of, &at, &t, NULL) || at != of.len)
+		return false;
+	element = check_value_type(c, t);
+	count = element.kind == TYPE_INT ? f->size / element.size : 0;
+	if (!count || count > PROGRAM_MAX_PARTS || f->size % element.size)
+		return false;
+	*out = check_array_of(c, &element, count);
+	return true;
+}
+
 static void field_shape(struct check *c, struct expr *e, const struct trace_field *f)
 {
+	struct type numbers;
+
 	if (is_char_array(f)) {
 		e->shape = shape_of(
 			type_text(TYPE_STR, f->is_data_loc ? c->s->facts.max_strlen : f->size));
@@ -429,6 +452,9 @@ static void field_shape(struct check *c, struct expr *e, const struct trace_fiel
 		e->shape = shape_of(type_int(f->size, f->is_signed));
 		if (str_ends(f->c_type, STR("*")))
 			pointer_field(c, e, f);
+		return;
+	} else if (number_array(c, f, &numbers)) {
+		e->shape = shape_of(numbers);
 		return;
 	}
 	if (e->is_part)
@@ -466,6 +492,29 @@ static void check_field_value(struct check *c, struct expr *e)
 		diag_hint(c->d, "did you mean '%.*s'?", STR_FMT(guess.best));
 }
 
+static void read_field(struct lower *l, uint16_t out, uint32_t offset, uint32_t size,
+		       bool is_signed)
+{
+	struct insn *i = lower_op(l, OP_FIELD);
+
+	i->d = out;
+	i->imm = offset;
+	i->size = (uint8_t)size;
+	i->is_signed = is_signed;
+}
+
+static void lower_field_array(struct lower *l, const struct trace_field *f, const struct type *t,
+			      uint16_t out)
+{
+	const struct type *of = &t->elements[0];
+	uint16_t part = lower_reg(l);
+
+	for (unsigned i = 0; i < t->element_count; i++) {
+		read_field(l, part, f->offset + i * of->size, of->size, of->is_signed);
+		emit_put(l, out, 8ull * i, part);
+	}
+}
+
 static void lower_field_value(struct lower *l, const struct expr *e, uint16_t out)
 {
 	const struct attachment *p = l->v->attachments[0];
@@ -481,12 +530,10 @@ static void lower_field_value(struct lower *l, const struct expr *e, uint16_t ou
 		i->s = out;
 		i->imm = f->offset;
 		i->size = f->is_data_loc ? 0 : (uint8_t)f->size;
+	} else if (e->shape.type.kind == TYPE_TUPLE) {
+		lower_field_array(l, f, &e->shape.type, out);
 	} else {
-		i = lower_op(l, OP_FIELD);
-		i->d = out;
-		i->imm = f->offset;
-		i->size = (uint8_t)f->size;
-		i->is_signed = f->is_signed;
+		read_field(l, out, f->offset, f->size, f->is_signed);
 	}
 }
 

@@ -276,3 +276,20 @@ build_kinds() {
 	[ "$status" = 0 ] || skip "no tracepoint sched:sched_process_exit here: $output"
 	[[ "${lines[0]}" == '{ .comm = "nothing", .pid = '"${lines[1]}, "*' }' ]]
 }
+
+@test "a field of a tracepoint that is an array of numbers has elements" {
+	local id
+	need_program python3
+	need_tracing
+	id=$(printf '#include <sys/syscall.h>\nSYS_getpriority\n' | ${CC:-cc} -E - | tail -1)
+	run_traced 'tracepoint:raw_syscalls:sys_enter /args.id == '"$id"'/ {
+		$second = 1; print(args.args[0]); print(args.args[$second]); $all = args.args; print($all[2] == args.args[2]); print(args.args) }' \
+		"python3 -c 'import os; os.getpriority(2, 7)'"
+	[ "$status" = 0 ] || skip "no tracepoint raw_syscalls:sys_enter here: $output"
+	[[ "$output" == $'2\n7\ntrue\n[2,7,'*,*,*,*] ]]
+	run "$NOPAL" -e 'tracepoint:raw_syscalls:sys_enter { print(args.args[6]); }'
+	says bad-element "it has 6 elements: [0] to [5]" <<<"$output"
+	run timeout 20 "$NOPAL" -q -e 'tracepoint:sock:inet_sock_set_state { print((ntop(args.family, args.saddr), ntop(args.saddr_v6))); exit() }' \
+		-c "python3 -c 'import socket; socket.socket().connect_ex((\"127.0.0.1\", 9))'"
+	[ "$output" = '(127.0.0.1, ::ffff:127.0.0.1)' ]
+}
