@@ -18,7 +18,56 @@ struct command_line {
 	const char *script; /* -e */
 	char *headers, *header_dirs;
 	bool list, info, builtins, version, test, bench, format;
+	const struct refusal *refused; /* NULL: every option is one of ours */
 };
+
+/* clang-format off */
+/* What bpftrace has for those who work on it, and what is here instead. */
+static const struct refusal { const char *option, *instead; } refusals[] = {
+	{"-d",                    "is a time here: --dump=tree|program|bpf shows what a script is compiled to"},
+	{"--emit-elf",             "needs LLVM, which compiles no script here: --dump=bpf shows the programs"},
+	{"--emit-llvm",            "needs LLVM, which compiles no script here: --dump=program shows the code"},
+	{"--aot",                  "is not needed: a script is compiled in milliseconds"},
+	{"--mode",                 "has test, bench and format here: --dump=program shows what a script is compiled to"},
+	{"--traceable-functions",  "is not read: the kernel says which of its functions can be traced"},
+};
+/* clang-format on */
+
+static const char *take_refused(void *at, const struct option *o, const char *value)
+{
+	const char *option = o->word ? o->word : o->letter;
+
+	(void)value;
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++)
+		if (!strcmp(refusals[i].option, option))
+			((struct command_line *)at)->refused = &refusals[i];
+	return NULL;
+}
+
+/* A time, or in bpftrace the stages of which it prints what it has made, with commas. */
+static const char *take_time(void *at, const struct option *o, const char *value)
+{
+	static const char *const stages[] = {
+		"all", "ast", "types", "codegen", "codegen-opt", "dis", "libbpf", "verifier", "d",
+	};
+
+	for (size_t i = 0; i < sizeof(stages) / sizeof(*stages); i++)
+		if (strcspn(value, ",") == strlen(stages[i]) &&
+		    !strncmp(value, stages[i], strlen(stages[i])))
+			return take_refused(at, o, value);
+	return take_duration(&((struct command_line *)at)->run.duration_ns, o, value);
+}
+
+/* --mode test is --test. */
+static const char *take_mode(void *at, const struct option *o, const char *value)
+{
+	struct command_line *line = at;
+
+	line->test |= !strcmp(value, "test");
+	line->bench |= !strcmp(value, "bench");
+	line->format |= !strcmp(value, "format");
+	return line->test || line->bench || line->format ? NULL : take_refused(at, o, value);
+}
 
 static const char *take_dump(void *at, const struct option *o, const char *value)
 {
@@ -52,7 +101,7 @@ static const struct option script_options[] = {
 	{"-v", NULL,                   NULL,               take_flag,      AT(run.options.verbose),    "print what the verifier says of each program, the kernel features in use, and all sites that are skipped"},
 	{"-I", NULL,                   "FOLDER",           take_line,      AT(header_dirs),            "look for headers in FOLDER, too"},
 	{NULL, "--include",            "FILE",             take_line,      AT(headers),                "include a header before those of the script"},
-	{"-d", NULL,                   "TIME",             take_duration,  AT(run.duration_ns),        "stop after TIME: seconds, or as in 0.5, 100ms, 1m"},
+	{"-d", NULL,                   "TIME",             take_time,      0,                          "stop after TIME: seconds, or as in 0.5, 100ms, 1m"},
 	{NULL, "--dry-run",            NULL,               take_flag,      AT(run.dry_run),            "compile and load, but attach nothing"},
 	{NULL, "--test",               NULL,               take_flag,      AT(test),                   "run the test probes of the script, each alone, and say which fail"},
 	{NULL, "--bench",              NULL,               take_flag,      AT(bench),                  "run the bench probes, each for a while, and say how long they take"},
@@ -68,6 +117,12 @@ static const struct option script_options[] = {
 	{NULL, "--help-script",        NULL,               take_flag,      AT(builtins),               "print this help and the builtins of the language"},
 	{NULL, "--fmt",                NULL,               take_flag,      AT(format),                 NULL}, /* bpftrace's for nopal fmt */
 	{NULL, "--usdt-file-activation", NULL,             take_nothing,   0,                          NULL}, /* bpftrace's; semaphores are always raised */
+	{NULL, "--verify-llvm-ir",     NULL,               take_nothing,   0,                          NULL},
+	{NULL, "--mode",               "NAME",             take_mode,      0,                          NULL},
+	{NULL, "--emit-elf",           "FILE",             take_refused,   0,                          NULL},
+	{NULL, "--emit-llvm",          "FILE",             take_refused,   0,                          NULL},
+	{NULL, "--aot",                "FILE",             take_refused,   0,                          NULL},
+	{NULL, "--traceable-functions", "FILE",            take_refused,   0,                          NULL},
 	{"-b", "--btf",                NULL,               take_nothing,   0,                          NULL}, /* bpftrace's; types of the kernel are always known */
 	{0},
 };
@@ -178,6 +233,11 @@ static int run_line(const struct command *c, struct command_line *line, int word
 	code = run_check_options(&line->run, c);
 	if (code)
 		return code;
+	if (line->refused)
+		return usage_error(c, "bpftrace's '%s' %s", line->refused->option,
+				   line->refused->instead);
+	if (line->run.no_warnings && line->run.options.report_missing_keys)
+		return usage_error(c, "-k shows warnings, and --no-warnings hides them");
 	if (line->version)
 		return printf("nopal v%s\n", nopal_version()) < 0 ? EXIT_FAILED : EXIT_OK;
 	if (line->info)

@@ -24,6 +24,12 @@ void check_error(struct check *c, const struct expr *e, const char *tag, const c
 	buf_free(&text);
 }
 
+void check_unstable(struct check *c, const struct expr *e, const char *setting, const char *value)
+{
+	if (!strcmp(value, "error"))
+		check_error(c, e, "unstable", "the setting %s = %s refuses this", setting, value);
+}
+
 bool expr_is_int(const struct expr *e)
 {
 	return e->shape.type.kind == TYPE_INT;

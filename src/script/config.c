@@ -14,53 +14,62 @@ enum value_kind {
 	VALUE_FLAG,
 	VALUE_MISSING, /* error | warn | ignore */
 	VALUE_TEXT,
-	VALUE_STACK,   /* a word of stack_modes */
-	VALUE_LICENSE, /* our programs have one of their own */
-	VALUE_NONE,    /* accepted, changes nothing here */
+	VALUE_STACK,	/* a word of stack_modes */
+	VALUE_LICENSE,	/* our programs have one of their own */
+	VALUE_CACHE,	/* of user symbols: read once for each file here */
+	VALUE_UNSTABLE, /* warn and enable allow a feature, error refuses it */
+	VALUE_GONE,	/* of older versions: without effect */
+	VALUE_OUTSIDE,	/* is read before a script is: the environment has it */
 };
 
-/* One setting: its name in the config block, other names, and the values it may have. The names in
- * the environment are BPFTRACE_ and NOPAL_ in front of each name in capitals. */
+/* One setting: its name in the config block, its older name, and the values it may have. The names
+ * in the environment are BPFTRACE_ and NOPAL_ in front of each name in capitals. */
 struct config_row {
-	const char *names[3];
+	const char *names[2];
 	enum value_kind kind;
 	uint64_t least, most;
-	size_t at; /* in struct script_facts, or for VALUE_MISSING nothing */
+	size_t at; /* in struct script_facts, or for kinds without a value nothing */
 };
 
 #define FACT(field) offsetof(struct script_facts, field)
 
 /* clang-format off */
 static const struct config_row rows[] = {
-	{ {"max_strlen", "strlen"},         VALUE_NUMBER,  1, PROGRAM_MAX_TEXT, FACT(max_strlen)         },
-	{ {"max_map_keys", "map_keys_max"}, VALUE_NUMBER,  1, 16777216,         FACT(max_map_keys)       },
-	{ {"max_probes"},                   VALUE_NUMBER,  1, 1048576,          FACT(max_probes)         },
-	{ {"perf_rb_pages"},                VALUE_NUMBER,  1, 1048576,          FACT(ring_pages)         },
-	{ {"max_cat_bytes", "cat_bytes_max"}, VALUE_NUMBER, 1, 1u << 30,        FACT(max_cat_bytes)      },
-	{ {"print_maps_on_exit"},           VALUE_FLAG,    0, 1,                FACT(print_maps_on_exit) },
-	{ {"str_trunc_trailer"},            VALUE_TEXT,    0, 0,                FACT(trunc_trailer)      },
-	{ {"missing_probes"},               VALUE_MISSING, 0, 0,                0                        },
-	{ {"stack_mode"},                   VALUE_STACK,   0, 0,                0                        },
-	{ {"cache_user_symbols"},           VALUE_NONE,    0, 0,                0                        },
-	{ {"cpp_demangle", "demangle"},     VALUE_FLAG,    0, 1,                FACT(demangle)           },
-	{ {"no_cpp_demangle"},              VALUE_FLAG,    1, 1,                FACT(demangle)           },
-	{ {"lazy_symbolication"},           VALUE_NONE,    0, 0,                0                        },
-	{ {"show_debug_info"},              VALUE_FLAG,    0, 1,                FACT(show_debug_info)    },
-	{ {"max_bpf_progs"},                VALUE_NONE,    0, 0,                0                        },
-	{ {"on_stack_limit"},               VALUE_NONE,    0, 0,                0                        },
-	{ {"log_size"},                     VALUE_NONE,    0, 0,                0                        },
-	{ {"license"},                      VALUE_LICENSE, 0, 0,                0                        },
-	{ {"unstable_tseries"},             VALUE_NONE,    0, 0,                0                        },
-	{ {"unstable_macro"},               VALUE_NONE,    0, 0,                0                        },
-	{ {"unstable_map_decl"},            VALUE_NONE,    0, 0,                0                        },
-	{ {"unstable_import", "unstable_import_statement"}, VALUE_NONE, 0, 0,   0                        },
-	{ {"unstable_addr"},                VALUE_NONE,    0, 0,                0                        },
-	{ {"unstable_typeinfo"},            VALUE_NONE,    0, 0,                0                        },
-	{ {"unstable_dw_ustack"},           VALUE_NONE,    0, 0,                0                        },
-	{ {"symbol_source"},                VALUE_NONE,    0, 0,                0                        },
-	{ {"max_type_res_iterations"},      VALUE_NONE,    0, 0,                0                        },
-	{ {"max_ast_nodes"},                VALUE_NONE,    0, 0,                0                        },
-	{ {"use_blazesym"},                 VALUE_NONE,    0, 0,                0                        },
+	{ {"max_strlen", "strlen"},         VALUE_NUMBER,   1, PROGRAM_MAX_TEXT, FACT(max_strlen)         },
+	{ {"max_map_keys", "map_keys_max"}, VALUE_NUMBER,   1, 16777216,         FACT(max_map_keys)       },
+	{ {"max_probes"},                   VALUE_NUMBER,   1, 1048576,          FACT(max_probes)         },
+	{ {"perf_rb_pages"},                VALUE_NUMBER,   1, 1048576,          FACT(ring_pages)         },
+	{ {"max_cat_bytes", "cat_bytes_max"}, VALUE_NUMBER, 1, 1u << 30,         FACT(max_cat_bytes)      },
+	{ {"print_maps_on_exit"},           VALUE_FLAG,     0, 1,                FACT(print_maps_on_exit) },
+	{ {"str_trunc_trailer"},            VALUE_TEXT,     0, 0,                FACT(trunc_trailer)      },
+	{ {"missing_probes"},               VALUE_MISSING,  0, 0,                0                        },
+	{ {"stack_mode"},                   VALUE_STACK,    0, 0,                0                        },
+	{ {"cpp_demangle"},                 VALUE_FLAG,     0, 1,                FACT(demangle)           },
+	{ {"no_cpp_demangle"},              VALUE_FLAG,     1, 1,                FACT(demangle)           },
+	{ {"show_debug_info"},              VALUE_FLAG,     0, 1,                FACT(show_debug_info)    },
+	/* What changes nothing here; config() shows it. */
+	{ {"lazy_symbolication"},           VALUE_FLAG,     0, 1,                FACT(lazy_symbolication) },
+	{ {"use_blazesym"},                 VALUE_FLAG,     0, 1,                FACT(use_blazesym)       },
+	{ {"log_size"},                     VALUE_NUMBER,   0, UINT32_MAX,       FACT(log_size)           },
+	{ {"max_bpf_progs"},                VALUE_NUMBER,   1, UINT32_MAX,       FACT(max_bpf_progs)      },
+	{ {"on_stack_limit"},               VALUE_NUMBER,   0, UINT32_MAX,       FACT(on_stack_limit)     },
+	{ {"license"},                      VALUE_LICENSE,  0, 0,                FACT(license)            },
+	{ {"cache_user_symbols"},           VALUE_CACHE,    0, 0,                0                        },
+	{ {"unstable_tseries"},             VALUE_UNSTABLE, 0, 0,                FACT(unstable_tseries)   },
+	{ {"unstable_typeinfo"},            VALUE_UNSTABLE, 0, 0,                FACT(unstable_typeinfo)  },
+	{ {"unstable_import_statement"},    VALUE_UNSTABLE, 0, 0,                FACT(unstable_import)    },
+	{ {"unstable_dw_ustack"},           VALUE_UNSTABLE, 0, 0,                FACT(unstable_dw_ustack) },
+	{ {"unstable_macro"},               VALUE_GONE,     0, 0,                0                        },
+	{ {"unstable_map_decl"},            VALUE_GONE,     0, 0,                0                        },
+	{ {"unstable_import"},              VALUE_GONE,     0, 0,                0                        },
+	{ {"unstable_addr"},                VALUE_GONE,     0, 0,                0                        },
+	{ {"symbol_source"},                VALUE_GONE,     0, 0,                0                        },
+	{ {"max_type_res_iterations"},      VALUE_GONE,     0, 0,                0                        },
+	{ {"max_ast_nodes"},                VALUE_GONE,     0, 0,                0                        },
+	{ {"btf"},                          VALUE_OUTSIDE,  0, 0,                0                        },
+	{ {"vmlinux"},                      VALUE_OUTSIDE,  0, 0,                0                        },
+	{ {"kernel_build"},                 VALUE_OUTSIDE,  0, 0,                0                        },
+	{ {"kernel_source"},                VALUE_OUTSIDE,  0, 0,                0                        },
 };
 /* clang-format on */
 
@@ -123,29 +132,81 @@ static const char *const licenses[] = {
 	"GPL",		"GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL",
 	"Dual MPL/GPL", NULL};
 
+/* The words of a setting that changes little here: which of them stands for which. */
+struct value_word {
+	const char *word, *means; /* both NULL: no more */
+};
+
+static const struct value_word cache_words[] = {
+	{"PER_PID", "PER_PID"},
+	{"per_pid", "PER_PID"},
+	{"1", "PER_PID"},
+	{"PER_PROGRAM", "PER_PROGRAM"},
+	{"per_program", "PER_PROGRAM"},
+	{"NONE", "NONE"},
+	{"none", "NONE"},
+	{"0", "NONE"},
+	{NULL, NULL},
+};
+
+static const struct value_word unstable_words[] = {
+	{"enable", "enable"}, {"true", "enable"}, {"1", "enable"}, {"warn", "warn"},
+	{"error", "error"},   {"false", "error"}, {"0", "error"},  {NULL, NULL},
+};
+
+static const char *meaning(struct str word, const struct value_word *words)
+{
+	while (words->word && !str_eq_text(word, words->word))
+		words++;
+	return words->means;
+}
+
+static int set_flag(const struct config_row *row, const struct origin *from, struct str value,
+		    bool *fact, struct diag *d)
+{
+	bool yes = str_eq_text(value, "true") || str_eq_text(value, "1");
+
+	if (!yes && !str_eq_text(value, "false") && !str_eq_text(value, "0"))
+		return bad_value(from, value, "true or false", d);
+	*fact = yes != row->least; /* an older name of the opposite has 1 there */
+	return 0;
+}
+
+static int set_unstable(const struct origin *from, struct str value, const char **fact,
+			struct diag *d)
+{
+	const char *means = meaning(value, unstable_words);
+
+	if (!means)
+		return bad_value(from, value, "enable, warn or error", d);
+	*fact = means;
+	return 0;
+}
+
+static int set_missing(struct script *s, const struct origin *from, struct str value,
+		       struct diag *d)
+{
+	if (str_eq_text(value, "error"))
+		s->options.missing_probes = MISSING_ERROR;
+	else if (str_eq_text(value, "warn"))
+		s->options.missing_probes = MISSING_WARN;
+	else if (str_eq_text(value, "ignore"))
+		s->options.missing_probes = MISSING_IGNORE;
+	else
+		return bad_value(from, value, "error, warn or ignore", d);
+	return 0;
+}
+
 static int set_value(struct script *s, const struct config_row *row, const struct origin *from,
 		     struct str value, struct diag *d)
 {
 	void *fact = (char *)&s->facts + row->at;
-	bool yes = str_eq_text(value, "true") || str_eq_text(value, "1");
 
 	switch (row->kind) {
 	case VALUE_NUMBER: return set_number(s, row, from, value, d);
-	case VALUE_FLAG:
-		if (!yes && !str_eq_text(value, "false") && !str_eq_text(value, "0"))
-			return bad_value(from, value, "true or false", d);
-		*(bool *)fact = yes != row->least; /* an older name of the opposite has 1 there */
-		break;
-	case VALUE_MISSING:
-		if (str_eq_text(value, "error"))
-			s->options.missing_probes = MISSING_ERROR;
-		else if (str_eq_text(value, "warn"))
-			s->options.missing_probes = MISSING_WARN;
-		else if (str_eq_text(value, "ignore"))
-			s->options.missing_probes = MISSING_IGNORE;
-		else
-			return bad_value(from, value, "error, warn or ignore", d);
-		break;
+	case VALUE_FLAG: return set_flag(row, from, value, fact, d);
+	case VALUE_MISSING: return set_missing(s, from, value, d);
+	case VALUE_UNSTABLE: return set_unstable(from, value, fact, d);
 	case VALUE_TEXT: *(struct str *)fact = arena_str(&s->arena, value); break;
 	case VALUE_STACK:
 		if (!config_stack_mode(value, &s->options.stack_mode))
@@ -154,14 +215,42 @@ static int set_value(struct script *s, const struct config_row *row, const struc
 	case VALUE_LICENSE:
 		if (!word_is_one_of(value, licenses))
 			return bad_value(from, value, "a license of the kernel, such as GPL", d);
+		*(struct str *)fact = arena_str(&s->arena, value);
 		break;
-	case VALUE_NONE: break;
+	case VALUE_CACHE:
+		if (!meaning(value, cache_words))
+			return bad_value(from, value, "per_pid, per_program or none", d);
+		break;
+	case VALUE_GONE:
+	case VALUE_OUTSIDE: break;
 	}
 	return 0;
 }
 
+/* The newest name of a setting; NULL: it has that. */
+static const char *renamed(const struct config_row *row, bool is_second)
+{
+	if (!strcmp(row->names[0], "no_cpp_demangle"))
+		return "cpp_demangle";
+	return is_second ? row->names[0] : NULL;
+}
+
+static void warn_old(const struct config_row *row, const struct origin *from, bool is_second,
+		     struct diag *d)
+{
+	const char *now = renamed(row, is_second);
+	struct str name = from->variable ? str_from(from->variable) : from->name;
+
+	if (now)
+		diag_warn_at(d, "old-setting", from->span, "'%.*s' is an older name of '%s'",
+			     STR_FMT(name), now);
+	else if (row->kind == VALUE_GONE)
+		diag_warn_at(d, "old-setting", from->span, "'%.*s' has no effect any more",
+			     STR_FMT(name));
+}
+
 /* A script may write a setting as the environment has it, in capitals and after BPFTRACE_. */
-static const struct config_row *find_row(struct str name)
+static const struct config_row *find_row(struct str name, bool *is_second)
 {
 	char lower[64];
 
@@ -173,41 +262,57 @@ static const struct config_row *find_row(struct str name)
 	if (str_starts(name, STR("bpftrace_")))
 		name = str_of(name.ptr + 9, name.len - 9);
 	for (size_t i = 0; i < COUNT(rows); i++)
-		for (size_t n = 0; n < 3 && rows[i].names[n]; n++)
-			if (str_eq_text(name, rows[i].names[n]))
+		for (size_t n = 0; n < 2 && rows[i].names[n]; n++)
+			if (str_eq_text(name, rows[i].names[n])) {
+				*is_second = n > 0;
 				return &rows[i];
+			}
 	return NULL;
 }
 
-static int apply_setting(struct script *s, const struct setting *setting, struct diag *d)
+static int no_setting(const struct origin *from, struct diag *d)
 {
-	struct origin from = {NULL, script_span(s, setting->mark), setting->name};
-	const struct config_row *row = find_row(setting->name);
 	struct guess guess = {.nearest = 4};
 
-	if (row)
-		return set_value(s, row, &from, setting->value, d);
 	for (size_t i = 0; i < COUNT(rows); i++)
-		guess_offer(&guess, setting->name, str_from(rows[i].names[0]));
-	diag_error_at(d, -EINVAL, "unknown-setting", from.span, "unknown setting '%.*s'",
-		      STR_FMT(setting->name));
+		guess_offer(&guess, from->name, str_from(rows[i].names[0]));
+	diag_error_at(d, -EINVAL, "unknown-setting", from->span, "unknown setting '%.*s'",
+		      STR_FMT(from->name));
 	if (guess.best.len)
 		diag_hint(d, "did you mean '%.*s'?", STR_FMT(guess.best));
 	return -EINVAL;
 }
 
+static int apply_setting(struct script *s, const struct setting *setting, struct diag *d)
+{
+	struct origin from = {NULL, script_span(s, setting->mark), setting->name};
+	bool is_second = false;
+	const struct config_row *row = find_row(setting->name, &is_second);
+
+	if (!row)
+		return no_setting(&from, d);
+	if (row->kind == VALUE_OUTSIDE)
+		return diag_error_at(d, -EINVAL, "unknown-setting", from.span,
+				     "'%s' can only be set in the environment", row->names[0]);
+	warn_old(row, &from, is_second, d);
+	return set_value(s, row, &from, setting->value, d);
+}
+
 static int apply_environment(struct script *s, const struct config_row *row, const char *prefix,
-			     const char *name, struct diag *d)
+			     bool is_second, struct diag *d)
 {
 	char variable[64];
 	struct origin from = {.variable = variable};
 	const char *value;
 
-	snprintf(variable, sizeof(variable), "%s%s", prefix, name);
+	snprintf(variable, sizeof(variable), "%s%s", prefix, row->names[is_second]);
 	for (char *c = variable; *c; c++)
 		*c = (char)toupper((unsigned char)*c);
 	value = getenv(variable);
-	return value ? set_value(s, row, &from, str_from(value), d) : 0;
+	if (!value)
+		return 0;
+	warn_old(row, &from, is_second, d);
+	return set_value(s, row, &from, str_from(value), d);
 }
 
 static uint32_t given(uint32_t option, uint32_t otherwise)
@@ -227,14 +332,20 @@ int config_apply(struct script *s, struct diag *d)
 	s->facts.print_maps_on_exit = true;
 	s->facts.demangle = true;
 	s->facts.trunc_trailer = STR("..");
+	s->facts.license = STR("GPL");
+	s->facts.lazy_symbolication = s->facts.use_blazesym = true;
+	s->facts.log_size = 1000000;
+	s->facts.max_bpf_progs = 1024;
+	s->facts.on_stack_limit = 32;
+	s->facts.unstable_tseries = s->facts.unstable_dw_ustack = "warn";
+	s->facts.unstable_typeinfo = s->facts.unstable_import = "warn";
 	for (const struct setting *c = s->tree.settings; c; c = c->next)
 		if (apply_setting(s, c, d))
 			err = -EINVAL;
 	for (size_t p = 0; p < 2; p++)
 		for (size_t i = 0; i < COUNT(rows); i++)
-			for (size_t n = 0; n < 3 && rows[i].names[n]; n++)
-				if (apply_environment(s, &rows[i], prefixes[p], rows[i].names[n],
-						      d))
+			for (size_t n = 0; n < 2 && rows[i].names[n]; n++)
+				if (apply_environment(s, &rows[i], prefixes[p], n > 0, d))
 					err = -EINVAL;
 	s->facts.most_strlen = given(s->facts.max_strlen, PROGRAM_MAX_TEXT);
 	s->facts.max_strlen = given(s->facts.max_strlen, 1024);

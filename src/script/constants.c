@@ -131,7 +131,6 @@ static const char *stack_mode_name(uint8_t show)
 	return show < sizeof(names) / sizeof(*names) && names[show] ? names[show] : "bpftrace";
 }
 
-/* Settings that change nothing here have the values of bpftrace. */
 static void check_config(struct check *c, struct expr *e)
 {
 	static const char *const missing[] = {"error", "warn", "ignore"};
@@ -143,22 +142,26 @@ static void check_config(struct check *c, struct expr *e)
 		uint64_t number;
 	} settings[] = {
 		{ "cpp_demangle", "", f->demangle },
-		{ "lazy_symbolication", "", true },
+		{ "lazy_symbolication", "", f->lazy_symbolication },
 		{ "print_maps_on_exit", "", f->print_maps_on_exit },
-		{ "use_blazesym", "", true },
+		{ "use_blazesym", "", f->use_blazesym },
 		{ "show_debug_info", "", f->show_debug_info },
-		{ "log_size", NULL, 1000000 },
-		{ "max_bpf_progs", NULL, 1024 },
+		{ "log_size", NULL, f->log_size },
+		{ "max_bpf_progs", NULL, f->max_bpf_progs },
 		{ "max_cat_bytes", NULL, f->max_cat_bytes ? f->max_cat_bytes : 10240 },
 		{ "max_map_keys", NULL, f->max_map_keys ? f->max_map_keys : 262144 },
 		{ "max_probes", NULL, f->max_probes },
 		{ "max_strlen", NULL, f->max_strlen },
-		{ "on_stack_limit", NULL, 32 },
+		{ "on_stack_limit", NULL, f->on_stack_limit },
 		{ "perf_rb_pages", NULL, f->ring_pages },
 		{ "str_trunc_trailer", f->trunc_trailer.len ? f->trunc_trailer.ptr : " ", 0 },
+		{ "unstable_import_statement", f->unstable_import, 0 },
+		{ "unstable_tseries", f->unstable_tseries, 0 },
+		{ "unstable_typeinfo", f->unstable_typeinfo, 0 },
+		{ "unstable_dw_ustack", f->unstable_dw_ustack, 0 },
 		{ "missing_probes", missing[o->missing_probes], 0 },
 		{ "stack_mode", stack_mode_name(o->stack_mode), 0 },
-		{ "license", "GPL", 0 },
+		{ "license", f->license.ptr, 0 },
 	};
 	/* clang-format on */
 	enum { SETTINGS = sizeof(settings) / sizeof(*settings) };
@@ -265,7 +268,6 @@ static void check_cgroupid(struct check *c, struct expr *e)
 const struct function constant_rows[] = {
 	{ "config", "", GROUP_VALUE, 0, 0, NO_RESULT, check_config, lower_nothing, 0,
 	  "the settings of the script", "print(config.max_strlen);" },
-	{ .name = "dw_ustack", .group = GROUP_FOREIGN, .help = "'ustack' unwinds by debug information where it is needed" },
 	{ "cpid", "", GROUP_VALUE, 0, 0, RESULT_U64, check_child, lower_nothing, false,
 	  "the process of the command of -c", "if (pid == cpid) { @ = count(); }" },
 	{ "has_cpid", "", GROUP_VALUE, 0, 0, RESULT_BOOL, check_child, lower_nothing, true,

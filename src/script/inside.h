@@ -284,6 +284,8 @@ void check_assign_variable(struct check *c, struct expr *target, struct expr *va
 /* Nothing when there is an error already. */
 void check_error(struct check *c, const struct expr *e, const char *tag, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+/* The script uses what a setting with this value may refuse. */
+void check_unstable(struct check *c, const struct expr *e, const char *setting, const char *value);
 /* "string[16]" for messages; lives in the script's arena. */
 const char *check_type_text(const struct check *c, const struct type *t);
 /* Let strings that `e` takes from variables and maps be as large as `t` says. */

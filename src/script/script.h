@@ -129,6 +129,12 @@ struct script_facts {
 	bool needs_images; /* a usdt path is empty or `*`, or a pattern for a process: images mapped
 			      later matter too */
 	struct str trunc_trailer; /* ".." */
+	/* What only config() shows. */
+	struct str license;
+	uint32_t log_size, max_bpf_progs, on_stack_limit;
+	bool lazy_symbolication, use_blazesym;
+	/* "enable" and "warn" allow the feature, "error" refuses it. */
+	const char *unstable_tseries, *unstable_typeinfo, *unstable_import, *unstable_dw_ustack;
 };
 
 /* What was armed in programs, to explain a run that saw nothing. */

@@ -38,6 +38,7 @@ static void check_tseries(struct check *c, struct expr *e)
 	int64_t interval = (int64_t)e->args[1]->value, count = (int64_t)e->args[2]->value;
 	enum type_kind kind = TYPE_INT;
 
+	check_unstable(c, e, "unstable_tseries", c->s->facts.unstable_tseries);
 	if (interval < 1)
 		check_error(c, e->args[1], "wrong-arg-type",
 			    "an interval must be at least 1 nanosecond, such as 100ms or 5s");

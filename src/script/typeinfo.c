@@ -96,6 +96,7 @@ static void check_typeinfo(struct check *c, struct expr *e)
 	struct buf full = BUF_INIT;
 	struct str base = STR("");
 
+	check_unstable(c, e, "unstable_typeinfo", c->s->facts.unstable_typeinfo);
 	check_expr(c, of);
 	if (!c->err)
 		describe(c, of, &base, &full);

@@ -350,6 +350,13 @@ static void check_stack(struct check *c, struct expr *e)
 						  .show = show});
 }
 
+/* Of bpftrace, where ustack follows frame pointers; here it takes what is known best, always. */
+static void check_dwarf_stack(struct check *c, struct expr *e)
+{
+	check_unstable(c, e, "unstable_dw_ustack", c->s->facts.unstable_dw_ustack);
+	check_stack(c, e);
+}
+
 static void lower_mixed(struct lower *l, const struct type *t, uint16_t out)
 {
 	uint16_t native = lower_slot(l, &t->elements[0]), script;
@@ -586,6 +593,8 @@ const struct function value_rows[] = {
 	  "the function around the probe", "@[func] = count();" },
 	{ "ustack", "[xx", GROUP_VALUE, NEED_STACKS, 0, NO_RESULT, check_stack, lower_stack, TYPE_USTACK,
 	  "user stack; ustack(n) has at most n frames", "@[ustack(5)] = count();" },
+	{ "dw_ustack", "[xx", GROUP_VALUE, NEED_STACKS, 0, NO_RESULT, check_dwarf_stack, lower_stack, TYPE_USTACK,
+	  "the same as ustack", "@[dw_ustack(5)] = count();" },
 	{ "kstack", "[xx", GROUP_VALUE, NEED_STACKS, 0, NO_RESULT, check_stack, lower_stack, TYPE_KSTACK,
 	  "kernel stack; kstack(n) likewise", "@[kstack] = count();" },
 	{ "langstack", "[c", GROUP_VALUE, NEED_LANG, 0, NO_RESULT, check_script_stack, lower_script_stack, LANGUAGE_ANY,

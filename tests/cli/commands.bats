@@ -65,6 +65,11 @@ ${line#"${line:0:$((${#field} + 2))}"}" ;;
 	check_cases "$ROOT/tests/cases/commands/mistakes.txt" 50
 }
 
+@test "command lines of bpftrace" {
+	need_tracing
+	check_cases "$ROOT/tests/cases/commands/bpftrace.txt" 14
+}
+
 @test "the end of a run" {
 	need_tracing
 	private many >/dev/null

@@ -63,10 +63,13 @@ static int bpf_map_zero(void *self, uint32_t map)
 
 static int bpf_open(const struct engine_options *options, struct engine **out, struct diag *d)
 {
-	struct bpf_engine *e = calloc(1, sizeof(*e));
+	struct bpf_engine *e;
 	struct stat st;
+	int err = features_check(d);
 
-	(void)d;
+	if (err)
+		return err;
+	e = calloc(1, sizeof(*e));
 	if (!e)
 		return -ENOMEM;
 	e->engine = (struct engine){.ops = &engine_bpf,

@@ -207,15 +207,39 @@ void features_init(struct features *f)
 	features_deny(f, str_from(getenv("NOPAL_NO_FEATURES")));
 }
 
+/* False: nothing has this name. */
+static bool deny(struct features *f, struct str name)
+{
+	for (int i = 0; i < FEATURE_COUNT_; i++)
+		if (str_eq_text(name, table[i].name)) {
+			f->known[i] = -1;
+			return true;
+		}
+	/* Of bpftrace: kprobes are attached one by one. */
+	return str_eq_text(name, "kprobe_multi") || str_eq_text(name, "kprobe_session");
+}
+
 void features_deny(struct features *f, struct str names)
 {
-	while (names.len) {
-		struct str name = str_trim(str_cut(&names, ','));
+	while (names.len)
+		deny(f, str_trim(str_cut(&names, ',')));
+}
 
-		for (int i = 0; i < FEATURE_COUNT_; i++)
-			if (str_eq_text(name, table[i].name))
-				f->known[i] = -1;
+int features_check(struct diag *d)
+{
+	struct str names = str_from(getenv("NOPAL_NO_FEATURES")), name;
+	struct features none;
+
+	while (names.len) {
+		name = str_trim(str_cut(&names, ','));
+		if (!name.len || deny(&none, name))
+			continue;
+		diag_error(d, -EINVAL, "unknown-feature", "no kernel feature is called '%.*s'",
+			   STR_FMT(name));
+		diag_hint(d, "'nopal doctor' shows their names");
+		return -EINVAL;
 	}
+	return 0;
 }
 
 void feature_learn(struct features *f, enum feature feature, bool works)

@@ -15,6 +15,7 @@
 #define KERNEL_ATTACH_UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI */
 #define KERNEL_UPROBE_RETURN	   1u /* BPF_F_UPROBE_MULTI_RETURN */
 
+struct diag;
 struct code;
 
 struct kernel_map {
@@ -111,6 +112,8 @@ struct features {
 };
 
 void features_init(struct features *f); /* takes NOPAL_NO_FEATURES from the environment */
+/* Are all names there names of features? 0, or -EINVAL with a message. */
+int features_check(struct diag *d);
 /* Say no to a comma-separated list of names; unknown names are ignored. */
 void features_deny(struct features *f, struct str names);
 bool feature_has(struct features *f, enum feature feature);
