@@ -182,7 +182,7 @@ trace_word() {
 	echo 123456789 >file
 	run "$NOPAL" -q -e 'config = { max_cat_bytes = 5 } BEGIN { cat("file"); exit(); }'
 	[[ "$output" == 12345$'\n'*"after 5 bytes, is not shown"* ]]
-	BPFTRACE_CAT_BYTES_MAX=3 run "$NOPAL" -q -e 'BEGIN { cat("file"); exit(); }'
+	BPFTRACE_MAX_CAT_BYTES=3 run "$NOPAL" -q -e 'BEGIN { cat("file"); exit(); }'
 	[[ "$output" == 123$'\n'* ]]
 }
 
