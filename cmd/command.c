@@ -105,9 +105,15 @@ void write_text(void *file, const char *text, size_t len)
 
 void put_json_text(FILE *out, const char *text)
 {
+	static const char controls[] = "\b\t\n\f\r", letters[] = "btnfr";
+
 	fputc('"', out);
 	for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
-		if (*at == '"' || *at == '\\')
+		const char *control = strchr(controls, *at);
+
+		if (control)
+			fprintf(out, "\\%c", letters[control - controls]);
+		else if (*at == '"' || *at == '\\')
 			fprintf(out, "\\%c", *at);
 		else if (*at < ' ' || *at == 0x7f)
 			fprintf(out, "\\u%04x", *at);

@@ -148,6 +148,9 @@ int check_format(const struct program *p, uint32_t number, struct diag *d)
 	if (f->kind == FORMAT_VALUE && f->field_count != 1)
 		return check_refuse(d, "format %u: a value is one field, not %u", number,
 				    f->field_count);
+	if (f->kind == FORMAT_EXIT && f->field_count &&
+	    (f->field_count > 1 || f->fields[0].kind != TYPE_INT))
+		return check_refuse(d, "format %u: the status of exit is one number", number);
 	if (f->kind == FORMAT_MAP_VALUE)
 		return check_map_value(p, number, d);
 	return check_pieces(f, number, d);

@@ -367,9 +367,13 @@ static int report_zero(struct event *e)
 
 static int report_exit(struct event *e)
 {
+	const struct format *f = e->record.format;
+	struct value code = {.bits = (uint64_t)f->exit_code};
+	int err = f->field_count ? record_field(&e->record, &f->fields[0], &code) : 0;
+
 	e->action = REPORT_EXIT;
-	e->exit_code = (int)e->record.format->exit_code;
-	return 0;
+	e->exit_code = (int)code.bits;
+	return err;
 }
 
 /* Why a file or a command gave nothing, which is an error of its own, or not all. */

@@ -238,12 +238,15 @@ static void add_json_fault(struct span span, struct str text, uint64_t count, st
 	struct json j = {out, false};
 	unsigned line = 0, column = 0;
 
+	bool is_typed = str_eq_text(span.path, "-e") || str_eq_text(span.path, "-");
+
 	if (span.source.ptr)
 		span_position(span, &line, &column);
 	json_open(&j, '{');
 	json_pair(&j, "type", STR("runtime_error"));
 	json_pair(&j, "msg", text);
-	json_pair(&j, "filename", span.path);
+	json_pair(&j, "filename",
+		  is_typed ? STR("stdin") : span.path); /* as bpftrace, and errorf() */
 	json_key(&j, "line");
 	json_u64(&j, line);
 	json_key(&j, "col");

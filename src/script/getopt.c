@@ -146,8 +146,12 @@ static void set_const(struct expr *e, struct type t, uint64_t value)
 static void bad_option(struct check *c, const struct expr *e, const struct named_param *p,
 		       const char *wanted)
 {
-	check_error(c, e, "bad-option-value", "the option '--%.*s' expects %s, not '%.*s'",
-		    STR_FMT(p->name), wanted, STR_FMT(p->value));
+	if (p->has_value)
+		check_error(c, e, "bad-option-value", "the option '--%.*s' expects %s, not '%.*s'",
+			    STR_FMT(p->name), wanted, STR_FMT(p->value));
+	else
+		check_error(c, e, "bad-option-value", "the option '--%.*s' expects %s: --%.*s=...",
+			    STR_FMT(p->name), wanted, STR_FMT(p->name));
 }
 
 static void option_bool(struct check *c, struct expr *e, const struct named_param *p)
@@ -198,6 +202,8 @@ static void check_getopt(struct check *c, struct expr *e)
 		return;
 	if (!otherwise || (otherwise->is_const && otherwise->shape.type.show == SHOW_BOOL))
 		option_bool(c, e, p);
+	else if (otherwise->kind == EXPR_STRING && p && !p->has_value)
+		bad_option(c, e, p, "a text");
 	else if (otherwise->kind == EXPR_STRING)
 		e->shape = shape_of(type_text(TYPE_STR, option_text(c->s, e).len));
 	else if (expr_is_int(otherwise) && otherwise->is_const)

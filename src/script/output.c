@@ -261,11 +261,20 @@ static void lower_time(struct lower *l, const struct expr *e, uint16_t out)
 /* exit(), exit(code): the clause is over, too */
 static void lower_exit(struct lower *l, const struct expr *e, uint16_t out)
 {
-	struct format f = {.kind = FORMAT_EXIT,
-			   .exit_code = e->arg_count ? (int64_t)e->args[0]->value : 0};
+	const struct expr *code = e->arg_count ? e->args[0] : NULL;
+	const struct type number = type_int(8, true);
+	struct field field = {REG_NO, SLOT_NO};
+	struct format f = {.kind = FORMAT_EXIT};
 
 	(void)out;
-	lower_emit(l, &f, NULL);
+	if (code && code->is_const) {
+		f.exit_code = (int64_t)code->value;
+	} else if (code) {
+		field.reg = lower_word(l, code);
+		f.fields = &number;
+		f.field_count = 1;
+	}
+	lower_emit(l, &f, &field);
 	lower_op(l, OP_RETURN);
 }
 
@@ -281,7 +290,7 @@ const struct function output_rows[] = {
 	  "print an array of strings, such as argv", "join(arg0, \",\");" },
 	{ "time", "[s", GROUP_STATEMENT, 0, 0, NO_RESULT, NULL, lower_time, 0,
 	  "print the time of day", "time(\"%H:%M:%S\\n\");" },
-	{ "exit", "[c", GROUP_STATEMENT, 0, 0, NO_RESULT, NULL, lower_exit, 0,
+	{ "exit", "[i", GROUP_STATEMENT, 0, 0, NO_RESULT, NULL, lower_exit, 0,
 	  "end the run, with an exit status", "exit(1);" },
 	{ .name = "override", .group = GROUP_FOREIGN, .help = "the results of kernel functions are not changed" },
 	{ .name = "skboutput", .group = GROUP_FOREIGN, .help = "packets are not written to files" },

@@ -148,6 +148,19 @@ wait_inactive() {
 	[ "$output" = 0 ]
 }
 
+@test "exit takes a number that is known when it runs" {
+	need_tracing
+	tick=$(private tick)
+	for engine in --kernel --user; do
+		run timeout 20 "$NOPAL" -q $engine -e 'usdt::tick:word { exit(args.length); print(1) } END { print("end") }' -c "$tick word abcdef"
+		[ "$status $output" = '6 end' ]
+	done
+	run "$NOPAL" -q --engine interp -e 'BEGIN { $code = 300; exit($code); }'
+	[ "$status" = 44 ] # of 8 bits
+	run "$NOPAL" -q -f json -e 'BEGIN { $zero = 0; print(1 / $zero); exit($zero); }'
+	[[ "$output" == *'"filename": "stdin", "line": 1'* ]]
+}
+
 @test "an interval that is shorter than its own clause ends by exit() and by a signal" {
 	run timeout -s KILL 60 "$NOPAL" -q -e 'interval:us:1 { @++; exit() }'
 	[ "$status" = 0 ]
