@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/budget.h"
+#include "elf/compressed.h"
 #include "elf/debugfile.h"
 
 static int refuse(const struct debuginfo *di, const char *what, struct diag *d)
@@ -86,36 +87,6 @@ static int load(struct debuginfo *di, const struct image *image)
 	return di->elf ? 0 : -EBADMSG;
 }
 
-/* Compressed sections are decompressed here, since libdw would do it whatever their size. */
-static int decompress(struct debuginfo *di, const struct image *image, Elf_Scn *scn,
-		      const GElf_Shdr *header, bool gnu)
-{
-	uint64_t size = 0;
-	GElf_Chdr chdr;
-
-	if (header->sh_flags & SHF_COMPRESSED) {
-		if (!gelf_getchdr(scn, &chdr))
-			return -EBADMSG;
-		size = chdr.ch_size;
-	} else if (gnu) {
-		Elf_Data *raw = elf_rawdata(scn, NULL);
-
-		if (!raw || raw->d_size < 12 || !raw->d_buf)
-			return -EBADMSG;
-		for (unsigned i = 4; i < 12; i++)
-			size = size << 8 | ((unsigned char *)raw->d_buf)[i];
-	} else {
-		return 0;
-	}
-	/* zlib makes at most about a thousand bytes of one. */
-	if (size / 1100 > header->sh_size)
-		return -EBADMSG;
-	if (!budget_memory(image->budget, size) || !budget_work(image->budget, 3 * size))
-		return budget_error(image->budget);
-	di->is_decompressed = true;
-	return (gnu ? elf_compress_gnu(scn, 0, 0) : elf_compress(scn, 0, 0)) < 0 ? -EBADMSG : 0;
-}
-
 static int read_sections(struct debuginfo *di, const struct image *image)
 {
 	struct {
@@ -142,7 +113,10 @@ static int read_sections(struct debuginfo *di, const struct image *image)
 		if (!name || (!gnu && strncmp(name, ".debug_", 7) != 0) ||
 		    header.sh_type == SHT_NOBITS)
 			continue;
-		err = decompress(di, image, scn, &header, gnu);
+		/* Here, since libdw would decompress it whatever its size. */
+		err = section_decompress(scn, &header, gnu, image->budget);
+		di->is_decompressed |= err > 0;
+		err = err < 0 ? err : 0;
 		for (size_t i = 0; i < COUNT(wanted) && !err; i++) {
 			if (strcmp(name + (gnu ? 2 : 1), wanted[i].name) != 0)
 				continue;

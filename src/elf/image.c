@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/cursor.h"
+#include "elf/compressed.h"
 
 /* libelf does not distinguish a damaged file from a lack of memory, except by errno. */
 static int refuse_damaged(const struct image *image, struct diag *d, const char *what)
@@ -348,6 +349,31 @@ int image_content(const struct image *image, const struct section *section, uint
 		return -ENOMEM;
 	if (!data || !data->d_buf || data->d_size != section->size)
 		return -EBADMSG;
+	*out = str_of(data->d_buf, data->d_size);
+	return 0;
+}
+
+int image_decompressed(const struct image *image, const struct section *section, uint64_t limit,
+		       struct str *out)
+{
+	Elf_Scn *scn = elf_getscn(image->elf, section->index);
+	GElf_Shdr header;
+	Elf_Data *data;
+	int err;
+
+	if (section->type == SHT_NOBITS || !(section->flags & SHF_COMPRESSED))
+		return image_content(image, section, limit, out);
+	if (section->size > limit || !budget_memory(image->budget, section->size))
+		return -E2BIG;
+	err = gelf_getshdr(scn, &header) ? section_decompress(scn, &header, false, image->budget)
+					 : -EBADMSG;
+	if (err < 0)
+		return err;
+	data = elf_rawdata(scn, NULL);
+	if (!data || !data->d_buf)
+		return -EBADMSG;
+	if (data->d_size > limit)
+		return -E2BIG;
 	*out = str_of(data->d_buf, data->d_size);
 	return 0;
 }

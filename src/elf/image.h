@@ -80,6 +80,9 @@ const struct section *image_section_of_type(const struct image *image, uint32_t 
  * more than `limit`, or than the image's budget; -EBADMSG: it is outside the file. */
 int image_content(const struct image *image, const struct section *section, uint64_t limit,
 		  struct str *out);
+/* The same of a section that may be compressed. */
+int image_decompressed(const struct image *image, const struct section *section, uint64_t limit,
+		       struct str *out);
 /* Up to `len` bytes of the file at `offset`, for what is read piece by piece. Number of them; less
  * than `len` only where the file ends. -EIO, or when the budget is used up what budget_error()
  * says. */
