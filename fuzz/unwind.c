@@ -46,7 +46,7 @@ static void read_image(const void *bytes, size_t len, struct str memory)
 	image_set_budget(image, &b);
 	if (unwind_rules_init(&rules))
 		abort();
-	if (!unwind_table_read(image, &rules, &t)) {
+	if (!unwind_table_read(&(struct unwind_source){.image = image}, &rules, &t)) {
 		for (size_t i = 0; i < t.count; i++)
 			if (t.rows[i].rule >= rules.count ||
 			    (i && row_address(&t, i) <= row_address(&t, i - 1)) ||
@@ -62,12 +62,13 @@ static void read_image(const void *bytes, size_t len, struct str memory)
 }
 
 /* 0x400000 is where the code of the built file is. */
-static void read_section(const char *name, uint16_t machine, const uint8_t *data, size_t size)
+static void read_section(const char *name, uint16_t machine, uint64_t flags, const uint8_t *data,
+			 size_t size)
 {
 	struct made_elf e = make_elf(8, false, machine);
 	struct buf file;
 
-	buf_add(add_section(&e, name, SHT_PROGBITS, SHF_ALLOC, 0x400800), data, size);
+	buf_add(add_section(&e, name, SHT_PROGBITS, flags, 0x400800), data, size);
 	file = finish_elf(&e);
 	read_image(file.ptr, file.len, str_of((const char *)data, size));
 	buf_free(&file);
@@ -76,13 +77,15 @@ static void read_section(const char *name, uint16_t machine, const uint8_t *data
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint16_t machine;
+	uint64_t flags;
 
 	if (!size || size > 1 << 20)
 		return 0;
 	machine = data[0] & 4 ? EM_AARCH64 : EM_X86_64;
+	flags = data[0] & 8 ? SHF_COMPRESSED : SHF_ALLOC;
 	switch (data[0] % 3) {
-	case 0: read_section(".eh_frame", machine, data + 1, size - 1); break;
-	case 1: read_section(".debug_frame", machine, data + 1, size - 1); break;
+	case 0: read_section(".eh_frame", machine, SHF_ALLOC, data + 1, size - 1); break;
+	case 1: read_section(".debug_frame", machine, flags, data + 1, size - 1); break;
 	default: read_image(data + 1, size - 1, str_of((const char *)data + 1, size - 1));
 	}
 	return 0;

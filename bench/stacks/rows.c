@@ -28,7 +28,8 @@ int main(int argc, char **argv)
 
 		if (image_open(argv[i], &image, NULL))
 			continue;
-		if (!unwind_table_read(image, rules, &table) && table.count)
+		if (!unwind_table_read(&(struct unwind_source){.image = image}, rules, &table) &&
+		    table.count)
 			files++;
 		rows += table.count;
 		chunks += table.chunk_count + 1;

@@ -87,10 +87,18 @@ static int add_image(struct nopal_trace *t, const struct mapped_file *file, uint
 	const struct unwind_file_key key = {file->inode, file->device >> 32 << DEVICE_MINOR_BITS |
 								 (uint32_t)file->device};
 	struct budget b = budget_for_file(t->stop_fd);
+	struct buf root = BUF_INIT;
+	int err;
 
 	if (image)
 		image_set_budget(image, &b);
-	return unwind_tables_add(t->unwind, number, key, image);
+	/* Debug files are looked for where the process sees them. */
+	if (file->pid)
+		buf_printf(&root, "/proc/%d/root", (int)file->pid);
+	err = unwind_tables_add(t->unwind, number, key,
+				&(struct unwind_source){image, file->path, buf_as_str(&root)});
+	buf_free(&root);
+	return err;
 }
 
 static int read_file(struct nopal_trace *t, const struct mapped_file *file, uint32_t number)

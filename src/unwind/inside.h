@@ -122,6 +122,25 @@ bool chained_find(const struct image *image, uint64_t *start, uint64_t *end);
 /* The entries of a section .eh_frame for it. False: it is not in this image. */
 bool trampoline_entries(const struct image *image, uint8_t *out);
 
+/* ---- sections.c: where the call frame information of an image is. */
+
+#define FRAMES_MOST (256u << 20) /* bytes of one section */
+
+enum { SECTION_TRAMPOLINE, SECTION_EH, SECTION_DEBUG, SECTION_SEPARATE, SECTIONS };
+
+struct frame_sections {
+	struct frames all[SECTIONS]; /* without bytes where there is none */
+	char *loaded;		     /* memory of one that was read without its header */
+	uint8_t trampoline[UNWIND_TRAMPOLINE_BYTES]; /* memory of that one */
+	struct image *debug;			     /* ... and of SECTION_SEPARATE */
+};
+
+/* All but SECTION_SEPARATE. *out must be freed, also when it fails. */
+int sections_find(const struct image *image, struct frame_sections *out);
+/* .debug_frame of the separate debug file, if there is such a file. */
+int sections_find_separate(const struct unwind_source *source, struct frame_sections *s);
+void sections_free(struct frame_sections *s);
+
 /* ---- rules.c */
 
 /* The number of an equal rule, which may be new. */

@@ -10,7 +10,6 @@
 
 #include "base/array.h"
 
-#define FRAMES_MOST    (256u << 20) /* bytes of one section */
 #define PADDING	       16	    /* bytes between functions */
 #define GAP_LEAST      (256u << 10) /* of code without entries, that may be chained */
 #define ENTRY_STEPS    16	    /* of the budget, for an entry; each of its bytes is one more */
@@ -28,12 +27,12 @@ struct function {
 	uint32_t cie : 30, section : 2;
 };
 
-enum { SECTION_TRAMPOLINE, SECTION_EH, SECTION_DEBUG, SECTIONS };
+_Static_assert(FRAMES_MOST <= 1 << 30 && SECTIONS <= 1 << 2, "they fit");
 
 struct reading {
 	const struct image *image;
 	const struct unwind_cpu *cpu;
-	struct frames frames[SECTIONS];
+	struct frame_sections sections;
 	struct function *functions; /* as sections have them, and then by address */
 	size_t count, cap;
 	struct unwind_rules *rules;
@@ -41,8 +40,6 @@ struct reading {
 	uint64_t floor;		       /* the functions so far end here */
 	uint64_t chained, chained_end; /* code that keeps frame pointers, before the next function;
 					  0: none any more */
-	char *loaded;		       /* memory of a section that was read without its header */
-	uint8_t trampoline[UNWIND_TRAMPOLINE_BYTES]; /* memory of its section */
 };
 
 static const struct unwind_cpu *find_cpu(uint16_t machine)
@@ -56,73 +53,6 @@ static const struct unwind_cpu *find_cpu(uint16_t machine)
 bool unwind_knows_cpu(uint16_t machine)
 {
 	return find_cpu(machine);
-}
-
-/* ---- the sections */
-
-/* A file without section headers: a program header leads to .eh_frame_hdr, whose first number is
- * where .eh_frame is; it ends where its segment does, or earlier by an entry of length 0. */
-static int find_by_header(struct reading *r)
-{
-	const struct image *image = r->image;
-	struct frames head = {.address = image->eh_header.address,
-			      .big_endian = image->big_endian,
-			      .word = image->word};
-	struct frames *f = &r->frames[SECTION_EH];
-	const struct segment *s;
-	char bytes[16] = "";
-	uint64_t address, size;
-	struct cursor c;
-
-	if (!image->eh_header.memory_size ||
-	    image_read(image, image->eh_header.offset, bytes, sizeof(bytes)) != sizeof(bytes))
-		return 0;
-	head.bytes = str_of(bytes, sizeof(bytes));
-	c = cursor_of(bytes, sizeof(bytes), image->big_endian);
-	if (!cursor_skip(&c, 4) || !encoded_read(&head, &c, (uint8_t)bytes[1], &address))
-		return 0;
-	s = image_segment_at(image, address);
-	if (!s)
-		return 0;
-	size = s->file_size - (address - s->address);
-	if (size > FRAMES_MOST || !budget_memory(image->budget, size))
-		return -E2BIG;
-	r->loaded = malloc(size);
-	if (!r->loaded)
-		return -ENOMEM;
-	if (image_read(image, s->offset + (address - s->address), r->loaded, size) != (ssize_t)size)
-		return 0;
-	f->bytes = str_of(r->loaded, size);
-	f->address = address;
-	f->is_open = true;
-	return 0;
-}
-
-static int find_sections(struct reading *r)
-{
-	static const char *const names[SECTIONS] = {
-		[SECTION_EH] = ".eh_frame", [SECTION_DEBUG] = ".debug_frame"};
-
-	for (unsigned i = 0; i < SECTIONS; i++) {
-		const struct section *s = names[i] ? image_section(r->image, names[i], NULL) : NULL;
-		struct frames *f = &r->frames[i];
-		int err;
-
-		*f = (struct frames){.is_debug = i == SECTION_DEBUG,
-				     .big_endian = r->image->big_endian,
-				     .word = r->image->word,
-				     .bytes = STR("")};
-		if (!s || s->flags & SHF_COMPRESSED)
-			continue;
-		f->address = s->address;
-		err = image_content(r->image, s, FRAMES_MOST, &f->bytes);
-		if (err && err != -ENODATA)
-			return err;
-	}
-	if (trampoline_entries(r->image, r->trampoline))
-		r->frames[SECTION_TRAMPOLINE].bytes =
-			str_of((const char *)r->trampoline, sizeof(r->trampoline));
-	return r->image->section_count ? 0 : find_by_header(r);
 }
 
 /* ---- the functions */
@@ -141,7 +71,7 @@ static bool is_code(const struct image *image, uint64_t address)
 
 static int list_functions(struct reading *r, uint32_t section)
 {
-	const struct frames *f = &r->frames[section];
+	const struct frames *f = &r->sections.all[section];
 	struct cie cie = {0};
 	struct entry e;
 	struct fde fde;
@@ -168,6 +98,41 @@ static int list_functions(struct reading *r, uint32_t section)
 					  .section = section & 3};
 	}
 	return 0;
+}
+
+/* Do the entries leave out more than an eighth of the code? Padding is less than that. */
+static bool leaves_code_out(const struct reading *r)
+{
+	uint64_t code = 0, known = 0;
+
+	for (size_t i = 0; i < r->image->load_count; i++)
+		code += r->image->loads[i].executable ? r->image->loads[i].file_size : 0;
+	for (size_t i = 0; i < r->count && known < code; i++) {
+		uint64_t len = r->functions[i].end - r->functions[i].start;
+
+		known += len < code ? len : code;
+	}
+	return known < code - code / 8;
+}
+
+/* Those of the separate debug file, if they are wanted: it may be large. When that is too much
+ * work, the image's own are still read. */
+static int list_separate(struct reading *r, const struct unwind_source *source)
+{
+	struct budget *budget = r->image->budget, before = budget ? *budget : (struct budget){0};
+	size_t own = r->count;
+	int err;
+
+	if (!source->path.len || !leaves_code_out(r))
+		return 0;
+	err = sections_find_separate(source, &r->sections);
+	if (!err)
+		err = list_functions(r, SECTION_SEPARATE);
+	if (budget && budget_error(budget) == -E2BIG) {
+		*budget = before;
+		r->count = own;
+	}
+	return err == -E2BIG || err == -EBADMSG ? 0 : err;
 }
 
 #define DIGIT_BITS 11
@@ -330,7 +295,7 @@ static int add_chained(struct reading *r)
 
 static int add_function(struct reading *r, const struct function *p, struct cie *cie)
 {
-	const struct frames *f = &r->frames[p->section];
+	const struct frames *f = &r->sections.all[p->section];
 	struct fde fde = {p->start, p->end, cie, str_of(f->bytes.ptr + p->code, p->len)};
 	int err = 0;
 
@@ -360,22 +325,22 @@ static int add_functions(struct reading *r)
 	return err ? err : end_at(r, r->floor);
 }
 
-int unwind_table_read(const struct image *image, struct unwind_rules *rules,
+int unwind_table_read(const struct unwind_source *source, struct unwind_rules *rules,
 		      struct unwind_table *out)
 {
 	struct unwind_table table = {0};
-	struct reading r = {.image = image, .rules = rules, .table = &table};
+	struct reading r = {.image = source->image, .rules = rules, .table = &table};
 	int err = 0;
 
-	r.cpu = find_cpu(image->machine);
+	r.cpu = find_cpu(r.image->machine);
 	if (!r.cpu)
 		return -ENOTSUP;
-	err = find_sections(&r);
-	for (uint32_t i = 0; i < SECTIONS && !err; i++)
+	err = sections_find(r.image, &r.sections);
+	for (uint32_t i = 0; i < SECTION_SEPARATE && !err; i++)
 		err = list_functions(&r, i);
-	err = err ?: sort_functions(&r) ?: add_functions(&r);
+	err = err ?: list_separate(&r, source) ?: sort_functions(&r) ?: add_functions(&r);
 	free(r.functions);
-	free(r.loaded);
+	sections_free(&r.sections);
 	if (err)
 		unwind_table_free(&table);
 	else

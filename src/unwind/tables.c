@@ -211,8 +211,9 @@ static void publish_file(struct unwind_tables *u, uint32_t number)
 }
 
 int unwind_tables_add(struct unwind_tables *u, uint32_t file, struct unwind_file_key key,
-		      const struct image *image)
+		      const struct unwind_source *source)
 {
+	const struct image *image = source->image;
 	struct file_table *f = get_file(u, file);
 	struct unwind_table t = {0};
 	int err;
@@ -224,7 +225,7 @@ int unwind_tables_add(struct unwind_tables *u, uint32_t file, struct unwind_file
 	f->first = UNWIND_FILE_CLOSED;
 	if (!image || u->has_left)
 		return 0;
-	err = keep_segments(f, image) ?: unwind_table_read(image, &u->rules, &t);
+	err = keep_segments(f, image) ?: unwind_table_read(source, &u->rules, &t);
 	if (!err && t.count)
 		err = keep_rows(u, f, &t);
 	else if (!err || err == -ENOTSUP)

@@ -122,9 +122,9 @@ void unwind_tables_free(struct unwind_tables *u); /* NULL is fine; not the memor
 
 /* Files are numbered by the caller, from 1. Is its table read, or known not to be had? */
 bool unwind_tables_has(const struct unwind_tables *u, uint32_t file);
-/* Read it; NULL: it cannot be opened. The image's budget is used. -ENOMEM. */
+/* Read it; without an image: it cannot be opened. The image's budget is used. -ENOMEM. */
 int unwind_tables_add(struct unwind_tables *u, uint32_t file, struct unwind_file_key key,
-		      const struct image *image);
+		      const struct unwind_source *source);
 
 /* The file is not an image: code in it was made at run time. -ENOMEM. */
 int unwind_tables_add_code(struct unwind_tables *u, uint32_t file);

@@ -95,10 +95,17 @@ struct unwind_table {
 
 /* Can rows be read for this CPU (EM_X86_64)? */
 bool unwind_knows_cpu(uint16_t machine);
-/* Read the table of an image; memory and work come out of the image's budget. No rows: the image
- * has no such information. -ENOTSUP: of another CPU; -EBADMSG: it is damaged from its start;
- * -E2BIG, -ENOMEM. */
-int unwind_table_read(const struct image *image, struct unwind_rules *rules,
+
+/* An image; `path` and `root` as for debugfile_open(), or without a path: no other file is read. */
+struct unwind_source {
+	const struct image *image;
+	struct str path, root;
+};
+
+/* Read the table of an image; where that says nothing of much of its code, of its separate debug
+ * file, too. Memory and work come out of the image's budget. No rows: there is no such information.
+ * -ENOTSUP: of another CPU; -EBADMSG: it is damaged from its start; -E2BIG, -ENOMEM. */
+int unwind_table_read(const struct unwind_source *source, struct unwind_rules *rules,
 		      struct unwind_table *out);
 void unwind_table_free(struct unwind_table *t);
 /* The row at a link-time address; NULL: there is none. */

@@ -51,6 +51,32 @@ same_as_gdb() {
 	[ "$output" = '{"cut":"no unwind rows for frames"}' ]
 }
 
+# without_tables [OPTIONS OF objcopy...]: the program, stripped, with call frame information only in $frames.debug.
+without_tables() {
+	local flags
+	need_program gcc objcopy
+	flags=$(sed -n 's|^// flags: ||p' "$ROOT/tests/targets/frames.c")
+	# shellcheck disable=SC2086
+	gcc -O2 -g -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables -I"$ROOT/include" -I"$ROOT/tests" \
+		$flags -o "$frames" "$ROOT/tests/targets/frames.c" -lpthread
+	objcopy --only-keep-debug "$@" "$frames" "$frames.debug"
+	strip "$frames"
+	objcopy --add-gnu-debuglink="$frames.debug" "$frames"
+}
+
+@test "a stripped program whose debug file has the call frame information: stacks are gdb's" {
+	export NOPAL
+	without_tables
+	same_as_gdb qsort alloca thread deep
+	[[ "$output" == *", 0 cut" ]]
+	without_tables --compress-debug-sections
+	same_as_gdb qsort alloca thread deep
+	[[ "$output" == *", 0 cut" ]]
+	rm "$frames.debug"
+	run "$NOPAL" -q -f folded -e "usdt:$frames:frames:here { @[ustack] = count() }" -c "$frames 5 qsort"
+	[[ "$output" == "(cut: no unwind rows for frames);"* ]]
+}
+
 @test "coroutines: each stack is its own" {
 	export NOPAL
 	same_as_gdb coroutine

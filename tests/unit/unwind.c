@@ -18,6 +18,7 @@
 
 #include "help/elf_builder.h"
 #include "help/rows.h"
+#include "help/shell.h"
 #include "unwind/inside.h"
 
 #define SAMPLES	    300 /* rows of a file that are compared, about */
@@ -221,7 +222,7 @@ static bool compare_file(const char *path, struct unwind_rules *rules)
 	if (fd < 0)
 		return false;
 	assert_int_equal(image_open_fd(dup(fd), str_from(path), &image, NULL), 0);
-	assert_int_equal(unwind_table_read(image, rules, &t), 0);
+	assert_int_equal(unwind_table_read(&(struct unwind_source){.image = image}, rules, &t), 0);
 	print_message("%s: %zu rows, %u rules so far, %.1f ms\n", path, t.count, rules->count,
 		      now_ms() - start);
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
@@ -285,7 +286,8 @@ static int read_made(struct made *m)
 {
 	m->table = (struct unwind_table){0};
 	assert_int_equal(unwind_rules_init(&m->rules), 0);
-	return unwind_table_read(m->image, &m->rules, &m->table);
+	return unwind_table_read(&(struct unwind_source){m->image, str_from(m->path), STR("")},
+				 &m->rules, &m->table);
 }
 
 /* Takes the bytes. */
@@ -295,6 +297,13 @@ static int read_bytes(struct made *m, struct buf bytes)
 	m->bytes = bytes;
 	assert_int_equal(image_open_memory(bytes.ptr, bytes.len, STR("made"), &m->image, NULL), 0);
 	return read_made(m);
+}
+
+static void open_made(struct made *m)
+{
+	m->bytes = (struct buf)BUF_INIT;
+	assert_int_equal(image_open(m->path, &m->image, NULL), 0);
+	assert_int_equal(read_made(m), 0);
 }
 
 static bool make(struct made *m, const char *command, const char *source)
@@ -312,9 +321,7 @@ static bool make(struct made *m, const char *command, const char *source)
 		unlink(m->path);
 		return false;
 	}
-	m->bytes = (struct buf)BUF_INIT;
-	assert_int_equal(image_open(m->path, &m->image, NULL), 0);
-	assert_int_equal(read_made(m), 0);
+	open_made(m);
 	return true;
 }
 
@@ -403,6 +410,65 @@ static void debug_frame_alone_is_read(void **state)
 	unmake(&m);
 }
 
+/* As only one function has it. */
+static bool has_large_frame(const struct made *m)
+{
+	for (size_t i = 0; i < m->table.count; i++) {
+		const struct unwind_rule *r = &m->rules.items[m->table.rows[i].rule];
+
+		if (r->cfa == UNWIND_SP && r->cfa_off > 256)
+			return true;
+	}
+	return false;
+}
+
+/* What strip leaves is found by .gnu_debuglink, if it belongs to the file and its owner. */
+static void debug_frame_of_a_separate_file_is_read(void **state)
+{
+	static const struct {
+		const char *flags, *then; /* after the file is stripped */
+		bool is_read;
+	} cases[] = {
+		{"", "true", true},
+		{"", "objcopy --compress-debug-sections s.debug", true},
+		{"-Wl,--build-id=none", "true", true},
+		{"-Wl,--build-id=none", "printf x >>s.debug", false},
+		{"", "cc -g -x c -o s.debug s.c -DOTHER", false},
+		{"", "chown 65534 s.debug", false},
+		{"", "chown 65534 s.debug s", true},
+		{"", "truncate -s 200M s.debug", true},
+		{"", "rm s.debug", false},
+	};
+
+	(void)state;
+#ifndef __x86_64__
+	skip();
+#endif
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char dir[] = "/tmp/nopal-unwind-XXXXXX";
+		struct made m;
+
+		if (!strncmp(cases[i].then, "chown", 5) && geteuid())
+			continue;
+		assert_non_null(mkdtemp(dir));
+		assert_int_equal(
+			shell_run("cd %s && echo 'int f(int n) { volatile char s[400]; s[0] = n; "
+				  "return s[n]; } int main(int n, char **v) { return f(n); }' >s.c "
+				  "&& cc -O2 -g -fno-inline -fno-asynchronous-unwind-tables "
+				  "-fno-unwind-tables -Wl,--build-id %s -o s s.c && "
+				  "objcopy --only-keep-debug s s.debug && strip s && "
+				  "objcopy --add-gnu-debuglink=s.debug s && %s",
+				  dir, cases[i].flags, cases[i].then),
+			0);
+		snprintf(m.path, sizeof(m.path), "%s/s", dir);
+		open_made(&m);
+		if (has_large_frame(&m) != cases[i].is_read)
+			fail_msg("%s, %s", cases[i].flags, cases[i].then);
+		unmake(&m);
+		shell_run("rm -r %s", dir);
+	}
+}
+
 /* Some tools strip the section headers. */
 static void section_headers_are_not_needed(void **state)
 {
@@ -420,7 +486,8 @@ static void section_headers_are_not_needed(void **state)
 	assert_int_equal(pwrite(fd, nothing, 4, 60), 4); /* e_shnum, e_shstrndx */
 	assert_int_equal(image_open_fd(fd, STR("bare"), &bare, NULL), 0);
 	assert_int_equal(bare->section_count, 0);
-	assert_int_equal(unwind_table_read(bare, &m.rules, &t), 0);
+	assert_int_equal(unwind_table_read(&(struct unwind_source){.image = bare}, &m.rules, &t),
+			 0);
 	assert_int_equal(t.count, m.table.count);
 	assert_memory_equal(t.rows, m.table.rows, t.count * sizeof(*t.rows));
 	unwind_table_free(&t);
@@ -691,6 +758,7 @@ int main(void)
 		cmocka_unit_test(a_program_has_a_root_and_a_plt),
 		cmocka_unit_test(a_realigned_stack_is_followed),
 		cmocka_unit_test(debug_frame_alone_is_read),
+		cmocka_unit_test(debug_frame_of_a_separate_file_is_read),
 		cmocka_unit_test(section_headers_are_not_needed),
 		cmocka_unit_test(code_of_v8_keeps_frame_pointers),
 		cmocka_unit_test(other_cpus_are_refused),

@@ -79,7 +79,8 @@ static void add_file(struct unwind_tables *u, uint32_t number)
 	}
 	file = finish_elf(&e);
 	assert_int_equal(image_open_memory(file.ptr, file.len, STR("made"), &image, NULL), 0);
-	assert_int_equal(unwind_tables_add(u, number, (struct unwind_file_key){number, 7}, image),
+	assert_int_equal(unwind_tables_add(u, number, (struct unwind_file_key){number, 7},
+					   &(struct unwind_source){.image = image}),
 			 0);
 	image_close(image);
 	buf_free(&file);
@@ -244,7 +245,9 @@ static void files_without_rows_say_why(void **state)
 
 	(void)state;
 	assert_int_equal(unwind_tables_new(&u), 0);
-	assert_int_equal(unwind_tables_add(u, 1, (struct unwind_file_key){1, 1}, NULL), 0);
+	assert_int_equal(unwind_tables_add(u, 1, (struct unwind_file_key){1, 1},
+					   &(struct unwind_source){.image = NULL}),
+			 0);
 	assert_int_equal(unwind_tables_add_code(u, 2), 0);
 	assert_int_equal(see(u, 1, 1, 0x10000000), 0);
 	assert_int_equal(see(u, 2, 2, 0x10000000), 0);
