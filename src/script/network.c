@@ -50,20 +50,32 @@ static void check_ntop(struct check *c, struct expr *e)
 	e->shape = shape_of(inet);
 }
 
-/* The bytes at an address, as words. */
-static void load_bytes(struct lower *l, uint16_t address, bool is_kernel, uint64_t count,
+/* How an address is kept in its slot: words of `width` bytes, the last one of fewer. */
+struct packing {
+	uint64_t count, width; /* bytes */
+	uint64_t first;	       /* offset of the first word */
+};
+
+static uint64_t word_size(struct packing p, uint64_t at)
+{
+	return p.count - at < p.width ? p.count - at : p.width;
+}
+
+/* The bytes at an address. */
+static void load_bytes(struct lower *l, uint16_t address, bool is_kernel, struct packing p,
 		       uint16_t out)
 {
-	struct type word = {.kind = TYPE_INT, .size = count < 8 ? 4 : 8, .is_kernel = is_kernel};
-	uint16_t part = lower_reg(l), next = lower_reg(l);
+	uint16_t word = lower_reg(l), next = lower_reg(l);
 
-	emit_load(l, part, address, &word);
-	emit_put(l, out, 8, part);
-	if (count <= 8)
-		return;
-	emit_operator(l, OPERATOR_ADD, false, address, lower_const(l, 8), next);
-	emit_load(l, part, next, &word);
-	emit_put(l, out, 16, part);
+	for (uint64_t at = 0; at < p.count; at += p.width) {
+		struct type part = {
+			.kind = TYPE_INT, .size = word_size(p, at), .is_kernel = is_kernel};
+
+		if (at)
+			emit_operator(l, OPERATOR_ADD, false, address, lower_const(l, at), next);
+		emit_load(l, word, at ? next : address, &part);
+		emit_put(l, out, p.first + at / p.width * 8, word);
+	}
 }
 
 static void emit_byte(struct lower *l, uint16_t out, uint16_t from, uint64_t number)
@@ -74,14 +86,16 @@ static void emit_byte(struct lower *l, uint16_t out, uint16_t from, uint64_t num
 }
 
 /* The bytes of a value, in words as memory has them. */
-static void gather_bytes(struct lower *l, const struct expr *a, uint64_t count, uint16_t out)
+static void gather_bytes(struct lower *l, const struct expr *a, struct packing p, uint16_t out)
 {
 	const struct type *t = &a->shape.type;
 	uint16_t from = lower_memory(l, a, t), byte = lower_reg(l), word = lower_reg(l);
 	bool is_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+	bool is_signed = t->kind == TYPE_TUPLE && t->elements[0].is_signed;
+	uint16_t mask = is_signed ? lower_const(l, 0xff) : 0;
 
-	for (uint64_t i = 0; i < count; i++) {
-		uint64_t last = count < 8 ? count - 1 : 7, place = i % 8;
+	for (uint64_t i = 0; i < p.count; i++) {
+		uint64_t place = i % p.width, last = word_size(p, i - place) - 1;
 
 		if (!place)
 			emit_di(l, OP_CONST, word, 0);
@@ -89,11 +103,13 @@ static void gather_bytes(struct lower *l, const struct expr *a, uint64_t count, 
 			emit_ds(l, OP_GET, byte, from, 8 * i);
 		else
 			emit_byte(l, byte, from, i);
+		if (is_signed)
+			emit_operator(l, OPERATOR_BAND, false, byte, mask, byte);
 		emit_operator(l, OPERATOR_SHL, false, byte,
 			      lower_const(l, 8 * (is_big ? last - place : place)), byte);
 		emit_operator(l, OPERATOR_BOR, false, word, byte, word);
 		if (place == last)
-			emit_put(l, out, 8 + i / 8 * 8, word);
+			emit_put(l, out, p.first + i / p.width * 8, word);
 	}
 }
 
@@ -103,17 +119,18 @@ static void lower_ntop(struct lower *l, const struct expr *e, uint16_t out)
 	const struct expr *kind = e->arg_count > 1 ? e->args[0] : NULL;
 	const struct expr *a = e->args[e->arg_count - 1];
 	bool is_array = a->shape.type.kind != TYPE_INT, is_kernel = a->shape.type.is_kernel;
+	struct packing p = {.count = e->number, .width = 8, .first = 8};
 
 	emit_si(l, OP_ZERO, out, 0);
 	emit_put(l, out, 0,
 		 kind ? lower_word(l, kind)
 		      : lower_const(l, e->number == 16 ? KIND_INET6 : KIND_INET));
 	if (is_array && a->is_place)
-		load_bytes(l, lower_address(l, a), is_kernel, e->number, out);
+		load_bytes(l, lower_address(l, a), is_kernel, p, out);
 	else if (is_array)
-		gather_bytes(l, a, e->number, out);
+		gather_bytes(l, a, p, out);
 	else if (e->number == 16)
-		load_bytes(l, lower_word(l, a), is_kernel, 16, out);
+		load_bytes(l, lower_word(l, a), is_kernel, p, out);
 	else
 		emit_put(l, out, 8, lower_word(l, a));
 }
@@ -163,49 +180,17 @@ static void check_macaddr(struct check *c, struct expr *e)
 	check_int(c, a, "this argument of 'macaddr'");
 }
 
-/* The bytes of a value: a word of the first 4, and one of the others. */
-static void gather_mac(struct lower *l, const struct expr *a, uint16_t out)
-{
-	uint16_t from = lower_memory(l, a, &a->shape.type), byte = lower_reg(l),
-		 word = lower_reg(l);
-	uint16_t mask = lower_const(l, 0xff);
-	bool is_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-
-	for (unsigned i = 0; i < 6; i++) {
-		unsigned place = i % 4, last = i < 4 ? 3 : 1;
-
-		if (!place)
-			emit_di(l, OP_CONST, word, 0);
-		emit_ds(l, OP_GET, byte, from, 8 * i);
-		emit_operator(l, OPERATOR_BAND, false, byte, mask, byte);
-		emit_operator(l, OPERATOR_SHL, false, byte,
-			      lower_const(l, 8 * (is_big ? last - place : place)), byte);
-		emit_operator(l, OPERATOR_BOR, false, word, byte, word);
-		if (place == last)
-			emit_put(l, out, i < 4 ? 0 : 8, word);
-	}
-}
-
 static void lower_macaddr(struct lower *l, const struct expr *e, uint16_t out)
 {
+	static const struct packing mac = {.count = 6, .width = 4};
 	const struct expr *a = e->args[0];
-	const struct type first = {
-		.kind = TYPE_INT, .size = 4, .is_kernel = a->shape.type.is_kernel};
-	const struct type last = {.kind = TYPE_INT, .size = 2, .is_kernel = first.is_kernel};
-	uint16_t address, word, end;
+	const struct type *t = &a->shape.type;
 
-	if (a->shape.type.kind == TYPE_TUPLE) {
-		gather_mac(l, a, out);
-		return;
-	}
-	address = a->shape.type.kind == TYPE_INT ? lower_word(l, a) : lower_address(l, a);
-	word = lower_reg(l);
-	end = lower_reg(l);
-	emit_load(l, word, address, &first);
-	emit_put(l, out, 0, word);
-	emit_operator(l, OPERATOR_ADD, false, address, lower_const(l, 4), end);
-	emit_load(l, word, end, &last);
-	emit_put(l, out, 8, word);
+	if (t->kind == TYPE_TUPLE)
+		gather_bytes(l, a, mac, out);
+	else
+		load_bytes(l, t->kind == TYPE_INT ? lower_word(l, a) : lower_address(l, a),
+			   t->is_kernel, mac, out);
 }
 
 /* clang-format off */
