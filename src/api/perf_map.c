@@ -105,20 +105,17 @@ static int ask(pid_t pid, struct diag *d)
 static void print_map(pid_t pid, bool keeps_frames, struct buf *out)
 {
 	struct buf status = BUF_INIT, path = BUF_INIT, map = BUF_INIT;
-	struct str inner, word = STR("");
+	uint64_t inner = (uint64_t)pid; /* its number in its PID namespace */
 	size_t count = 0;
 
 	process_status(pid, &status);
-	inner = process_status_line(buf_as_str(&status), "NStgid");
-	while (inner.len)
-		word = str_cut(&inner, '\t');
-	buf_printf(&path, "/proc/%d/root/tmp/perf-%.*s.map", (int)pid, STR_FMT(word));
+	process_status_number(buf_as_str(&status), "NStgid", STATUS_LAST, &inner);
+	buf_printf(&path, "/proc/%d/root/tmp/perf-%d.map", (int)pid, (int)inner);
 	if (!path.failed)
 		file_slurp(path.ptr, MAP_MOST, &map);
 	for (size_t i = 0; i < map.len; i++)
 		count += map.ptr[i] == '\n';
-	buf_printf(out, "%zu names are in /tmp/perf-%.*s.map; ustack reads it\n", count,
-		   STR_FMT(word));
+	buf_printf(out, "%zu names are in /tmp/perf-%d.map; ustack reads it\n", count, (int)inner);
 	if (!keeps_frames)
 		buf_text(out, "ustack ends at the first of these functions, for they keep no frame "
 			      "pointers: start the JVM with -XX:+PreserveFramePointer\n");

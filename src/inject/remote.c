@@ -311,14 +311,10 @@ void remote_end(struct remote *r)
 static uint32_t own_number(pid_t tid)
 {
 	struct buf text = BUF_INIT;
-	struct str line = STR("");
 	uint64_t number = 0;
 
 	if (!process_status(tid, &text))
-		line = process_status_line(buf_as_str(&text), "NSpid");
-	while (line.len)
-		if (str_to_u64(str_cut(&line, '\t'), &number))
-			number = 0;
+		process_status_number(buf_as_str(&text), "NSpid", STATUS_LAST, &number);
 	buf_free(&text);
 	return (uint32_t)number;
 }

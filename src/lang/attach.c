@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -176,16 +175,6 @@ static enum lang_answer ask(const struct attach *a, const char *command, int out
 
 /* ---- the parent */
 
-/* The `which`th number of a line like "Uid:\t1000\t1000\t1000\t1000"; UINT_MAX: the last. */
-static bool find_number(struct str status, const char *name, unsigned which, uint64_t *out)
-{
-	struct str line = process_status_line(status, name), word = STR("");
-
-	for (unsigned i = 0; i <= which && line.len; i++)
-		word = str_cut(&line, '\t');
-	return !str_to_u64(word, out);
-}
-
 static int find_user(struct attach *a)
 {
 	struct buf text = BUF_INIT;
@@ -193,8 +182,10 @@ static int find_user(struct attach *a)
 	int err = file_read_all(a->status, STATUS_MOST, &text);
 	struct str status = buf_as_str(&text);
 
-	if (!err && (!find_number(status, "Uid", 1, &uid) || !find_number(status, "Gid", 1, &gid) ||
-		     !find_number(status, "NStgid", UINT_MAX, &a->inner)))
+	/* The second one is the effective user's. */
+	if (!err && (!process_status_number(status, "Uid", 1, &uid) ||
+		     !process_status_number(status, "Gid", 1, &gid) ||
+		     !process_status_number(status, "NStgid", STATUS_LAST, &a->inner)))
 		err = -EBADMSG;
 	buf_free(&text);
 	a->uid = (uid_t)uid;

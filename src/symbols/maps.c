@@ -291,6 +291,15 @@ struct str process_status_line(struct str status, const char *name)
 	return STR("");
 }
 
+bool process_status_number(struct str status, const char *name, uint32_t place, uint64_t *out)
+{
+	struct str line = process_status_line(status, name), word = STR("");
+
+	for (uint32_t i = 0; i <= place && line.len; i++)
+		word = str_cut(&line, '\t');
+	return !str_to_u64(word, out);
+}
+
 /* By number. */
 static int compare_pids(const void *a, const void *b)
 {

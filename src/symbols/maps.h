@@ -55,6 +55,10 @@ uint64_t process_stat_number(pid_t pid, unsigned place);
 int process_status(pid_t pid, struct buf *text);
 /* What its line "NAME:" says, without blanks at either end; empty: there is no such line. */
 struct str process_status_line(struct str status, const char *name);
+/* A number of a line such as "NSpid:\t17\t1", by its place, from 0; or the last. False: there is
+ * no such line. */
+#define STATUS_LAST UINT32_MAX
+bool process_status_number(struct str status, const char *name, uint32_t place, uint64_t *out);
 
 /* Each process, by number; a non-zero result of `fn` ends the walk and is returned. */
 int processes_each(int (*fn)(void *arg, pid_t pid), void *arg);

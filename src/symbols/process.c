@@ -130,17 +130,6 @@ static bool is_same(pid_t pid, const char *file)
 	return same;
 }
 
-/* The last number of a line "NSpid:\t17\t1", the first of "Uid:\t1000\t...". */
-static bool status_number(struct str status, const char *name, bool last, uint64_t *out)
-{
-	struct str line = process_status_line(status, name), word;
-
-	do {
-		word = str_cut(&line, '\t');
-	} while (last && line.len);
-	return str_to_u64(word, out) == 0;
-}
-
 static void read_identity(struct process *p)
 {
 	struct buf status = BUF_INIT;
@@ -150,9 +139,9 @@ static void read_identity(struct process *p)
 	if (!process_status(p->pid, &status)) {
 		p->is_foreign = !is_same(p->pid, "ns/mnt") || !is_same(p->pid, "root");
 		p->inner_pid = p->pid;
-		if (status_number(buf_as_str(&status), "NSpid", true, &number))
+		if (process_status_number(buf_as_str(&status), "NSpid", STATUS_LAST, &number))
 			p->inner_pid = (pid_t)number;
-		if (status_number(buf_as_str(&status), "Uid", false, &number))
+		if (process_status_number(buf_as_str(&status), "Uid", 0, &number))
 			p->uid = (uid_t)number;
 	}
 	buf_free(&status);
