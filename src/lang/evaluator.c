@@ -11,6 +11,7 @@
 
 #include <elf.h>
 
+#include "base/array.h"
 #include "elf/image.h"
 
 #define RELOCATIONS_MOST (16u << 20)
@@ -47,21 +48,22 @@ static uint64_t start_of(const struct functions *f, size_t i)
 	return f->base + (uint64_t)(int64_t)distance;
 }
 
+static bool begins_by(const void *entry, const void *distance)
+{
+	int32_t start;
+
+	memcpy(&start, entry, sizeof(start));
+	return start <= *(const int64_t *)distance;
+}
+
 /* The number of the function that an address is in, from 1; 0: before all of them, or in the last
  * one, of which the end is not known. */
 static size_t function_of(const struct functions *f, uint64_t address)
 {
-	size_t low = 0, high = f->count;
+	int64_t distance = (int64_t)(address - f->base);
+	size_t number = lower_bound(f->entries, f->count, ENTRY, begins_by, &distance);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (start_of(f, middle) <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < f->count ? low : 0;
+	return number < f->count ? number : 0;
 }
 
 /* The function of a table with `want` addresses, if there is one such table. */
