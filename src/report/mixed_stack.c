@@ -15,9 +15,8 @@
 #include "base/json.h"
 #include "report/script_stack.h"
 
-#define UNNAMED_MOST                                                                \
-	2 /* functions from which Perl's evaluator calls itself to catch exceptions \
-	   */
+/* Functions without a name from which Perl's evaluator calls itself to catch exceptions. */
+#define UNNAMED_MOST 2
 
 static const char apart[] = "where the functions of the script belong among these is not known: ";
 

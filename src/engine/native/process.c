@@ -18,8 +18,8 @@
 #define ALIGN	    16
 #define MAPPED_MOST 16 /* addresses of one site in one process */
 #define MAP_TRIES   5
-#define FIRST_LOOKS \
-	4 /* at the mappings, before more of them is read directly for the second time */
+/* At the mappings, before more of them is read directly for the second time. */
+#define FIRST_LOOKS 4
 
 #ifndef HWCAP2_FSGSBASE
 #define HWCAP2_FSGSBASE 2
