@@ -92,6 +92,16 @@ static size_t ring_least(const struct program *p)
 	return least;
 }
 
+/* Asking costs a program, so it is only done for what uses the answer. */
+static void ask_may_goto(struct bpf_engine *e, const struct program *p)
+{
+	bool wanted = program_uses(p, OP_LSTACK);
+
+	for (uint32_t i = 0; i < e->store_count; i++)
+		wanted |= e->stores[i].map.stacks_size > 0;
+	e->world.has_may_goto = wanted && feature_has(&e->features, FEATURE_MAY_GOTO);
+}
+
 /* An extension may give other types to maps that no code uses yet: the first program did not know
  * what would be in them. The ring stays what it is: programs in the kernel have its descriptor. */
 int bpf_renew(struct bpf_engine *e, const struct program *p, struct diag *d)
@@ -119,6 +129,7 @@ int bpf_renew(struct bpf_engine *e, const struct program *p, struct diag *d)
 	}
 	if (!err && renewed)
 		err = group_stores(e, d);
+	ask_may_goto(e, p);
 	if (err || e->ring.size >= ring_least(p))
 		return err;
 	return diag_error(d, -E2BIG, "too-large",
@@ -211,15 +222,6 @@ int bpf_scratch(struct bpf_engine *e, uint32_t size, struct diag *d)
 	return make_array(&w->scratch_fd, "scratch", size, w->scratch_count, d);
 }
 
-/* Asking costs a program, so only what uses the answer does. */
-static bool ask_may_goto(struct bpf_engine *e)
-{
-	for (uint32_t i = 0; i < e->store_count; i++)
-		if (e->stores[i].map.stacks_size)
-			return feature_has(&e->features, FEATURE_MAY_GOTO);
-	return false;
-}
-
 /* ORDER: frames say how much scratch memory is needed; code contains the descriptors of all maps
  * and the sizes of ring and scratch memory, so it comes last. */
 int bpf_build(struct engine *engine, const struct program *p, struct diag *d)
@@ -236,7 +238,7 @@ int bpf_build(struct engine *engine, const struct program *p, struct diag *d)
 	e->world.span_count = p->span_count;
 	e->world.one_hash = e->options.one_hash;
 	err = make_control(e, p, d) ?: make_stores(e, p, d);
-	e->world.has_may_goto = !err && ask_may_goto(e);
+	ask_may_goto(e, p);
 	if (!err && e->options.pid && e->options.follow_forks)
 		err = follow_open(&e->world, d);
 	if (!err)

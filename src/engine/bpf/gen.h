@@ -105,7 +105,7 @@ struct gen_world {
 	unsigned cpus;
 	bool sleepable;
 	bool one_hash;	     /* of tests: all stacks that are keys have the same */
-	bool has_may_goto;   /* asked for stacks of scripts, and for stacks as keys, only */
+	bool has_may_goto;   /* if there are stacks of scripts, or as keys; else not asked */
 	bool counts_running; /* in CONTROL_RUNNING, because detaching takes long; see stop.c */
 	enum loops loops;
 	struct gen_walk_maps walk;
@@ -249,6 +249,8 @@ void gen_loop_bodies(struct gen *g, const struct frame *frames);
 void gen_walk(struct gen *g, const struct insn *in);
 bool gen_can_walk(const struct gen *g);
 void gen_walk_bodies(struct gen *g);
+/* To be generated after the clauses. */
+void gen_add_walk_body(struct gen *g, const struct walk_body *b);
 /* gen_lang.c */
 void gen_lang_body(struct gen *g, const struct walk_body *b);
 /* Can it be walked on this machine at all? */

@@ -489,10 +489,7 @@ static void call_rounds(const struct lang_code *w, struct spill slot)
 				    .label = code_label(w->c)};
 	struct code *c = w->c;
 
-	if (array_grow(w->g->walks, w->g->walk_count, w->g->walk_cap))
-		c->failed = true;
-	else
-		w->g->walks[w->g->walk_count++] = b;
+	gen_add_walk_body(w->g, &b);
 	lang_zero(w, CELL_STAGE);
 	code_const(c, R1, LANG_UNREADABLE);
 	lang_set(w, CELL_NOTE, R1);

@@ -251,7 +251,8 @@ static void find_use(const struct lang_code *w)
 	code_bind(c, done);
 }
 
-/* CELL_END, CELL_NUMBER, CELL_NEXT and CELL_SORT for the stack of blocks in CELL_NEXT. */
+/* CELL_END, CELL_NUMBER, CELL_NEXT, CELL_SORT and CELL_ENDED for the stack of blocks in CELL_NEXT.
+ */
 static void open_stack(const struct lang_code *w)
 {
 	struct code *c = w->c;

@@ -57,20 +57,24 @@ void walk_read_kernel(struct walk *w, int what, int reg, uint32_t offset)
 		    IMM(8), SUM(reg, (int32_t)offset));
 }
 
-void walk_add_body(struct walk *w, int label, bool asked)
+void gen_add_walk_body(struct gen *g, const struct walk_body *b)
 {
-	struct gen *g = w->g;
-
 	if (array_grow(g->walks, g->walk_count, g->walk_cap))
 		g->code->failed = true;
 	else
-		g->walks[g->walk_count++] =
-			(struct walk_body){.kind = asked ? WALK_ASKED : WALK_ROUNDS,
-					   .slot = w->slot,
-					   .at = w->at,
-					   .depth = w->depth,
-					   .may_sleep = w->may_sleep,
-					   .label = label};
+		g->walks[g->walk_count++] = *b;
+}
+
+void walk_add_body(struct walk *w, int label, bool asked)
+{
+	const struct walk_body b = {.kind = asked ? WALK_ASKED : WALK_ROUNDS,
+				    .slot = w->slot,
+				    .at = w->at,
+				    .depth = w->depth,
+				    .may_sleep = w->may_sleep,
+				    .label = label};
+
+	gen_add_walk_body(w->g, &b);
 }
 
 /* Add the frame of pc, in TMP. An address that means something only in this

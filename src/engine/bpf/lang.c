@@ -75,7 +75,6 @@ int lang_open(struct bpf_engine *e, const struct program *p, struct diag *d)
 
 	if (w->lang_fd >= 0 || !program_uses(p, OP_LSTACK))
 		return 0;
-	w->has_may_goto = feature_has(&e->features, FEATURE_MAY_GOTO);
 	err = w->has_may_goto || feature_has(&e->features, FEATURE_BPF_LOOP)
 		      ? find_places(&w->lang_places)
 		      : -ENOTSUP;
