@@ -125,9 +125,10 @@ static const char *problem_at(const struct inject_site *s, const struct clause *
 {
 	if (s->form == INJECT_NONE)
 		return s->why;
-	return s->changed & native_reads(c, at) ? "a register that it reads has changed where its "
-						  "trampoline begins, at the next call"
-						: NULL;
+	return s->changed & native_reads(c, at)
+		       ? "the code before the next call, where its trampoline "
+			 "begins, changes a register that it reads"
+		       : NULL;
 }
 
 const char *native_process_problem(struct native_process *p, const struct clause *c,
