@@ -128,41 +128,55 @@ static bool shift_fits(bool is_left, const struct expr *a, uint64_t bits)
 			       : a->value << bits >> bits == a->value);
 }
 
-/* Is the exact result of an operation a number of 64 bits, and does only an unsigned one hold it?
- * The compiler's builtins compute it for operands of any sign. */
-#define FITS(fits, wide, overflow, x, y)                       \
-	do {                                                   \
-		int64_t small;                                 \
-		uint64_t large;                                \
-		bool in_small = !overflow(x, y, &small);       \
-		(wide) = !in_small && !overflow(x, y, &large); \
-		(fits) = in_small || (wide);                   \
-	} while (0)
-#define FITS_ANY(fits, wide, overflow, a, b)                                                  \
-	do {                                                                                  \
-		if (is_negative(a) && is_negative(b))                                         \
-			FITS(fits, wide, overflow, (int64_t)(a)->value, (int64_t)(b)->value); \
-		else if (is_negative(a))                                                      \
-			FITS(fits, wide, overflow, (int64_t)(a)->value, (b)->value);          \
-		else if (is_negative(b))                                                      \
-			FITS(fits, wide, overflow, (a)->value, (int64_t)(b)->value);          \
-		else                                                                          \
-			FITS(fits, wide, overflow, (a)->value, (b)->value);                   \
-	} while (0)
+/* A number without a limit for its sign: `size` below or above 0. */
+struct exact {
+	bool is_negative;
+	uint64_t size;
+};
 
-static bool result_fits(enum operator op, const struct expr *a, const struct expr *b, bool *wide)
+static struct exact exact_of(const struct expr *e)
 {
-	bool fits = true;
+	bool negative = is_negative(e);
+
+	return (struct exact){negative, negative ? 0 - e->value : e->value};
+}
+
+static bool exact_add(struct exact a, struct exact b, struct exact *out)
+{
+	out->is_negative = a.size >= b.size ? a.is_negative : b.is_negative;
+	if (a.is_negative == b.is_negative)
+		return !__builtin_add_overflow(a.size, b.size, &out->size);
+	out->size = a.size >= b.size ? a.size - b.size : b.size - a.size;
+	return true;
+}
+
+static bool exact_multiply(struct exact a, struct exact b, struct exact *out)
+{
+	out->is_negative = a.is_negative != b.is_negative;
+	return !__builtin_mul_overflow(a.size, b.size, &out->size);
+}
+
+/* Is the exact result of an operation a number of 64 bits, and does only an unsigned one hold it?
+ */
+static bool result_fits(enum operator op, const struct expr *left, const struct expr *right,
+			bool *wide)
+{
+	struct exact a = exact_of(left), b = exact_of(right), r;
+	bool fits;
 
 	switch (op) {
-	case OPERATOR_ADD: FITS_ANY(fits, *wide, __builtin_add_overflow, a, b); break;
-	case OPERATOR_SUB: FITS_ANY(fits, *wide, __builtin_sub_overflow, a, b); break;
-	case OPERATOR_MUL: FITS_ANY(fits, *wide, __builtin_mul_overflow, a, b); break;
-	case OPERATOR_SHL: *wide = !is_negative(a); return shift_fits(true, a, b->value);
-	case OPERATOR_SHR: return shift_fits(false, a, b->value);
-	default: break;
+	case OPERATOR_ADD: fits = exact_add(a, b, &r); break;
+	case OPERATOR_SUB:
+		b.is_negative = !b.is_negative;
+		fits = exact_add(a, b, &r);
+		break;
+	case OPERATOR_MUL: fits = exact_multiply(a, b, &r); break;
+	case OPERATOR_SHL: *wide = !a.is_negative; return shift_fits(true, left, right->value);
+	case OPERATOR_SHR: return shift_fits(false, left, right->value);
+	default: return true;
 	}
-	return fits;
+	*wide = fits && !r.is_negative && r.size > INT64_MAX;
+	return fits && (!r.is_negative || r.size <= UINT64_C(1) << 63);
 }
 
 /* Literals give what they would without limits, or an error, as 1 << 64 does. */
