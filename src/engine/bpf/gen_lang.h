@@ -81,6 +81,8 @@ void lang_field(const struct lang_code *w, int dst, int offset, int size);
 void lang_read(const struct lang_code *w, int size, int fail);
 /* R1 = the word at the address in a cell + a field of the target */
 void lang_follow(const struct lang_code *w, enum cell from, int offset, int size);
+/* R1 = the word of the kernel at R3 */
+void lang_kernel(const struct lang_code *w, int fail);
 /* The next round, from a stage on: to its label, or by another call. */
 void lang_again(const struct lang_code *w, enum stage stage, int end);
 /* The same, if it is one of so many; else to `end`. */
@@ -88,6 +90,9 @@ void lang_round(const struct lang_code *w, int32_t most, int end, enum stage sta
 
 /* A frame without an object: frame R1 is the note in R4, enum lang_note; R1 = the next. */
 void lang_put_note(const struct lang_code *w);
+
+/* gen_lang_target.c: TMP, and the head of the slot. `kind`: enum language. */
+void lang_find_target(const struct lang_code *w, int64_t kind);
 
 /* gen_lang_frames.c: from CELL_STATE on, all frames. */
 void lang_frames(const struct lang_code *w);
