@@ -51,11 +51,15 @@ int params_take(struct script *s)
 
 static bool same_default(const struct expr *a, const struct expr *b)
 {
+	bool same;
+
 	if (!a || !b)
 		return a == b;
-	return a->kind == b->kind && a->op == b->op && a->number == b->number &&
-	       str_eq(a->text, b->text) && a->arg_count == b->arg_count &&
-	       (!a->arg_count || same_default(a->args[0], b->args[0]));
+	same = a->kind == b->kind && a->op == b->op && a->number == b->number &&
+	       str_eq(a->text, b->text) && a->arg_count == b->arg_count;
+	for (unsigned i = 0; same && i < a->arg_count; i++)
+		same = same_default(a->args[i], b->args[i]);
+	return same;
 }
 
 void parse_note_option(struct parser *p, const struct expr *e)
