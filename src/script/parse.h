@@ -14,6 +14,8 @@
 #define PARSE_MAX_TEXT	     (4u << 20)
 #define PARSE_MAX_EXPANSIONS 16 /* macros in macros */
 
+enum { RETURNS_NOTHING = 1, RETURNS_VALUE = 2 };
+
 struct parser {
 	struct lexer lexer;
 	struct token token; /* the one being looked at */
@@ -45,7 +47,7 @@ struct parser {
 	struct macro *macros;	  /* of the whole text, newest first */
 	unsigned loops;		  /* that are being parsed, of the clause or of the macro */
 	unsigned fors;		  /* ... loops over a range or map, of both */
-	uint8_t returned;	  /* in these: 1 without a value, 2 with one */
+	uint8_t returned;	  /* in these: RETURNS_NOTHING, RETURNS_VALUE, or both */
 	struct expr no_expr;	  /* given after an error */
 	struct stmt no_stmt;
 };

@@ -175,8 +175,8 @@ static void parse_return(struct parser *p, struct stmt *s)
 		s->value = parse_expr(p);
 	if (!function_return(p, s) && parse_in_macro(p))
 		parse_error(p, s->mark, "macro-return", "a macro cannot return from its clause");
-	p->returned |= s->value ? 2 : 1;
-	if (p->fors && p->returned == 3)
+	p->returned |= s->value ? RETURNS_VALUE : RETURNS_NOTHING;
+	if (p->fors && p->returned == (RETURNS_NOTHING | RETURNS_VALUE))
 		parse_error(p, s->mark, "mixed-return",
 			    "in one loop, 'return' is with a value or without one");
 	parse_semicolon(p);

@@ -22,20 +22,25 @@ static bool is_wanted(const struct script *s, const struct probe_spec *p)
 		(!wanted.len || str_eq(wanted, p->name)));
 }
 
+static bool has_twin_before(const struct script *s, const struct probe_spec *p)
+{
+	for (const struct tree_clause *c = s->tree.clauses; c; c = c->next)
+		for (const struct probe_spec *q = c->probes; q; q = q->next)
+			if (q->type == p->type && q->mark.at < p->mark.at &&
+			    str_eq(q->name, p->name))
+				return true;
+	return false;
+}
+
 static int check_names(struct script *s, struct diag *d)
 {
 	for (const struct tree_clause *c = s->tree.clauses; c; c = c->next)
 		for (const struct probe_spec *p = c->probes; p; p = p->next)
-			for (const struct tree_clause *o = s->tree.clauses; is_trial(p) && o;
-			     o = o->next)
-				for (const struct probe_spec *q = o->probes; q; q = q->next)
-					if (q->type == p->type && q->mark.at < p->mark.at &&
-					    str_eq(q->name, p->name))
-						return diag_error_at(
-							d, -EINVAL, "duplicate-test",
-							script_span(s, p->mark),
-							"there is a probe %s:%.*s already",
-							probe_type_name(p->type), STR_FMT(p->name));
+			if (is_trial(p) && has_twin_before(s, p))
+				return diag_error_at(d, -EINVAL, "duplicate-test",
+						     script_span(s, p->mark),
+						     "there is a probe %s:%.*s already",
+						     probe_type_name(p->type), STR_FMT(p->name));
 	return 0;
 }
 
