@@ -172,11 +172,13 @@ without_tables() {
 }
 
 @test "kernels without the newer ways walk alike" {
-	local script="usdt:$frames:frames:here { @[ustack] = count() }" plain features
-	plain=$("$NOPAL" -q -e "$script" -c "$frames 2")
+	local script="usdt:$frames:frames:here { @[ustack] = count() }" plain features command
+	# "interrupted" is so anywhere in a loop.
+	command="$frames 2 qsort alloca realigned signal altstack thread atexit deep coroutine bare syscall spin deeper depths"
+	plain=$("$NOPAL" -q -e "$script" -c "$command")
 	[[ "$plain" == *"_start+"* ]]
 	for features in may_goto sleepable may_goto,sleepable uprobe_multi btf; do
-		run env NOPAL_NO_FEATURES=$features "$NOPAL" -q -e "$script" -c "$frames 2"
+		run env NOPAL_NO_FEATURES=$features "$NOPAL" -q -e "$script" -c "$command"
 		[ "$output" = "$plain" ] || diff <(echo "$output") <(echo "$plain")
 	done
 	# Neither kind of loop: 32 frames.
