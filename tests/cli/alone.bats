@@ -88,7 +88,7 @@ start_second() {
 	start_other
 	start_second
 	# The kernel's links cannot tell processes on older kernels: all are armed there.
-	for missing in none pid_filter; do
+	for missing in '' pid_filter; do
 		export NOPAL_NO_FEATURES=$missing
 		trace_alone "usdt:$alone:alone:hit { @[pid] = count() } uretprobe:$alone:hit_once { @out = count() }" \
 			-p $traced -p $second,$traced 4>&- 5>&-
@@ -268,7 +268,7 @@ start_second() {
 }
 
 @test "a child that was forked while its parent was traced is free of breakpoints afterwards" {
-	for missing in none uprobe_multi; do
+	for missing in '' uprobe_multi; do
 		start_traced
 		export NOPAL_NO_FEATURES=$missing
 		trace_alone "usdt:$alone:alone:hit { @ = count() }" -p $traced
@@ -283,7 +283,7 @@ start_second() {
 }
 
 @test "a thread that is not the main one takes the process over by exec" {
-	for missing in none uprobe_multi; do
+	for missing in '' uprobe_multi; do
 		start_traced
 		export NOPAL_NO_FEATURES=$missing
 		trace_alone "usdt:$alone:alone:hit { @ = count() }" -p $traced
@@ -305,7 +305,7 @@ start_second() {
 }
 
 @test "a process whose main thread ends, or has ended, is traced on" {
-	for missing in none uprobe_multi; do
+	for missing in '' uprobe_multi; do
 		start_traced
 		export NOPAL_NO_FEATURES=$missing
 		trace_alone "usdt:$alone:alone:hit { @ = count() }" -p $traced

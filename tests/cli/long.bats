@@ -98,7 +98,7 @@ print_words() {
 }
 
 @test "a string that memory ends is unreadable and said at that place" {
-	for denied in none sleepable; do
+	for denied in '' sleepable; do
 		export NOPAL_NO_FEATURES=$denied
 		for length in 5000 65535; do
 			run_traced 'usdt:./tick:tick:word { printf("%d\n", arg1); printf("<%s>\n", str(arg0, 65536)) }' "$tick edge $length"

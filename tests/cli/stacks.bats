@@ -140,7 +140,7 @@ without_tables() {
 	local features
 	cp "$TARGETS"/swap "$TARGETS"/swap_a "$TARGETS"/swap_b "$BATS_TEST_TMPDIR"
 	cd "$BATS_TEST_TMPDIR"
-	for features in none sleepable; do
+	for features in '' sleepable; do
 		run env NOPAL_NO_FEATURES=$features "$NOPAL" -q -f folded -o folded \
 			-e "usdt:./swap:swap:here { @[ustack] = count() }" -c "./swap . 3000"
 		echo "$output"
