@@ -289,17 +289,6 @@ static int add_zero(struct map_table *t)
 	return add_entry(t, str_of(zeros, 0), str_of(zeros, size));
 }
 
-static bool has_key(const struct map_table *t, const struct table_entry *e, struct str key)
-{
-	struct buf text = BUF_INIT;
-	bool is = false;
-
-	table_add_key(t->renderer, &e->key, ",", &text);
-	is = !text.failed && str_eq(buf_as_str(&text), key);
-	buf_free(&text);
-	return is;
-}
-
 /* Each entry as a row, the largest first. */
 static void add_rows(const struct map_table *t, size_t first, struct buf *out)
 {
@@ -369,31 +358,45 @@ void table_print_value(const struct renderer *r, enum report_style style, const 
 	buf_text(out, is_json ? "}\n" : "\n");
 }
 
+/* One entry of a map. */
+struct wanted_entry {
+	struct map_table table; /* has no others */
+	const struct value *key;
+};
+
+/* 1: it is this one. */
+static int take_wanted(void *arg, struct str key, struct str value)
+{
+	struct wanted_entry *w = arg;
+	struct cursor c = cursor_of(key.ptr, key.len, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	struct value v;
+	int err = value_decode(&w->table.map->key, &c, &v);
+
+	if (err || value_compare(&v, w->key))
+		return err;
+	err = add_entry(&w->table, key, value);
+	return err ? err : 1;
+}
+
 int table_print_entry(const struct renderer *r, const struct table_request *request,
 		      const struct map_store *maps, const struct value *key, struct buf *out)
 {
-	const struct type *type = &r->program->maps[request->map].value;
-	struct buf wanted = BUF_INIT, zeros = BUF_INIT;
-	struct map_table t;
-	size_t i = 0;
-	int err = table_open(r, request, maps, &t);
+	const struct map_def *map = &r->program->maps[request->map];
+	struct wanted_entry w = {.table = {.renderer = r, .map = map, .div = 1}, .key = key};
+	struct buf zeros = BUF_INIT;
+	struct value value = {.type = &map->value};
+	int err = map_each(maps, request->map, take_wanted, &w);
 
-	table_add_key(r, key, ",", &wanted);
-	buf_fill(&zeros, '\0', type_memory(type));
-	if (wanted.failed || zeros.failed)
+	buf_fill(&zeros, '\0', type_memory(&map->value));
+	value.bytes = buf_as_str(&zeros);
+	if (zeros.failed)
 		err = -ENOMEM;
-	while (!err && i < t.count && !has_key(&t, &t.entries[i], buf_as_str(&wanted)))
-		i++;
-	if (!err)
-		table_print_value(
-			r, request->style, t.map,
-			i < t.count ? &t.entries[i].value
-				    : &(struct value){.type = type, .bytes = buf_as_str(&zeros)},
-			out);
-	buf_free(&wanted);
+	if (err >= 0)
+		table_print_value(r, request->style, map,
+				  w.table.count ? &w.table.entries[0].value : &value, out);
 	buf_free(&zeros);
-	arena_free(&t.arena);
-	return err;
+	arena_free(&w.table.arena);
+	return err < 0 ? err : 0;
 }
 
 /* The parts of a key as texts, each with a NUL after it; their number. */
