@@ -1,6 +1,7 @@
 /* Does all code come to the instructions after a 1-byte nop by way of the nop? Direct jumps and
- * calls of the whole image are known (jumps.c). Indirect ones are not: so the function is decoded,
- * with the parts that it jumps into, and one in them, which may be a jump table, is a no. */
+ * calls of the whole image are known (jumps.c). Indirect ones are not, and any may be a jump table
+ * that leads there: so the function is decoded, with the parts of it elsewhere that it jumps into,
+ * and if it has an indirect jump, the answer is no. */
 #include "inject/inside.h"
 
 #if !defined(__aarch64__)

@@ -268,7 +268,6 @@ bool stmt_skips(const struct stmt *s, bool when);
 void check_int(struct check *c, const struct expr *e, const char *what);
 /* Type `e`, which must be an integer. */
 void check_number(struct check *c, struct expr *e, const char *what);
-/* `e` must have a value that can be kept or sent. */
 /* A constant that is not negative has the sign of what it meets. */
 bool expr_is_flexible(const struct expr *value);
 /* What is `known` takes in the value: it is unsigned where only such constants met an unsigned
@@ -277,6 +276,7 @@ void check_take_sign(struct check *c, struct type *known, const struct expr *val
 void check_string(struct check *c, struct expr *e, size_t most);
 /* What an if, while, ?: or a predicate asks for. */
 void check_condition(struct check *c, struct expr *e);
+/* `e` must have a value that can be kept or sent. */
 void check_storable(struct check *c, struct expr *e, const char *what);
 /* $x = value: the first assignment fixes the type; `mark` is the text of the assignment. */
 void check_assign_variable(struct check *c, struct expr *target, struct expr *value,

@@ -173,7 +173,7 @@ without_tables() {
 
 @test "kernels without the newer ways walk alike" {
 	local script="usdt:$frames:frames:here { @[ustack] = count() }" plain features command
-	# "interrupted" is so anywhere in a loop.
+	# All ways but "interrupted", whose stack is another one each time.
 	command="$frames 2 qsort alloca realigned signal altstack thread atexit deep coroutine bare syscall spin deeper depths"
 	plain=$("$NOPAL" -q -e "$script" -c "$command")
 	[[ "$plain" == *"_start+"* ]]
