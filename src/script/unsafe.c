@@ -7,7 +7,7 @@
 
 #define SIGNAL_MOST 64 /* of the kernel */
 /* Where the current process is the one that hit the probe. */
-#define HAVE_PROCESS (HAVE_REGISTERS | IN(TRACEPOINT) | IN(PROFILE))
+#define HAVE_PROCESS (HAVE_REGISTERS | IN(TRACEPOINT) | IN(PROFILE) | HAVE_BTF_ARGS)
 
 /* "KILL", "SIGKILL", "kill" -> 9; 0: there is no such signal */
 static int signal_of(struct str name)
@@ -58,14 +58,30 @@ static void lower_signal(struct lower *l, const struct expr *e, uint16_t out)
 	emit_dai(l, OP_SIGNAL, REG_NO, number, (uint64_t)e->function->number);
 }
 
+/* &$v, &@m, as bpftrace has it: the value itself. */
+static struct expr *value_behind(struct expr *a)
+{
+	bool is_named = a->kind == EXPR_UNARY && a->op == OPERATOR_ADDRESS &&
+			(a->args[0]->kind == EXPR_VARIABLE || a->args[0]->kind == EXPR_MAP);
+
+	return is_named ? a->args[0] : a;
+}
+
 /* write_user(address, value, bytes): a string, a buffer, or a number of 8 bytes */
 static void check_write(struct check *c, struct expr *e)
 {
-	const struct expr *value = e->args[1], *n = e->args[2];
+	struct expr *value = e->args[1] = value_behind(e->args[1]), *n = e->args[2];
 	const struct type *t = &value->shape.type;
-	bool is_text = t->kind == TYPE_STR || t->kind == TYPE_BUF;
-	uint64_t most = is_text ? t->size : 8;
+	uint64_t most;
+	bool is_text;
 
+	check_expr(c, value);
+	if (c->err || check_is_open(c, value)) {
+		e->shape = shape_bool();
+		return;
+	}
+	is_text = t->kind == TYPE_STR || t->kind == TYPE_BUF;
+	most = is_text ? t->size : 8;
 	if (!is_text)
 		check_int(c, value, "what is written");
 	if (!c->err && (!n->value || n->value > most))
@@ -108,7 +124,7 @@ const struct function unsafe_rows[] = {
 	  "send a signal to the process (needs --unsafe)", "signal(\"STOP\");" },
 	{ "signal_thread", "x", GROUP_STATEMENT, NEED_UNSAFE, HAVE_PROCESS, NO_RESULT, check_signal, lower_signal, true,
 	  "send a signal to the thread (needs --unsafe)", "signal_thread(10);" },
-	{ "write_user", "pec", GROUP_FUNCTION, NEED_UNSAFE, HAVE_PROCESS, NO_RESULT, check_write, lower_write, 0,
+	{ "write_user", "pxc", GROUP_FUNCTION, NEED_UNSAFE, HAVE_PROCESS, NO_RESULT, check_write, lower_write, 0,
 	  "change the program's memory (needs --unsafe)", "print(write_user(arg0, 0, 4));" },
 	{ .name = NULL },
 };

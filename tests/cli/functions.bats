@@ -44,6 +44,18 @@ trace_word() {
 	[[ "$output" == *"1 write failed: bad address"* ]]
 }
 
+@test "the value of a variable is written where bpftrace takes its address" {
+	[ "$(uname -m)" = x86_64 ] || skip "needs x86-64"
+	trace_word '$s = "XY"; @m = 0x5a59; print(write_user(arg0, &$s, 2)); print(write_user(arg0 + 2, &@m, 1)); print(str(arg0)); clear(@m);' --unsafe --user
+	[ "$output" = $'true\ntrue\nXYYlo' ]
+}
+
+@test "a raw tracepoint sends a signal" {
+	need_tracing
+	run timeout 20 "$NOPAL" -q --unsafe -e 'rawtracepoint:sys_enter /pid == cpid && comm == "sleep"/ { signal("KILL"); }' -c 'sleep 15'
+	[[ "$output" == *"was killed by signal 9"* ]]
+}
+
 @test "in user mode statements of SQL are counted without their values" {
 	[ "$(uname -m)" = x86_64 ] || skip "needs x86-64"
 	trace_word '$s = normalize(str_concat("a IN (1, 2) AND b = 3 -- ", str(arg0))); print($s); print(normalize(str(0))); @[$s] = count();' --user
