@@ -29,11 +29,28 @@ static void add_line(struct lister *l, struct str line)
 	buf_escaped(&l->text, line);
 }
 
+/* A pointer that is declared as "TYPE * name", and not around its name as one to a function is. */
+static bool is_plain_pointer(const struct ctype *t)
+{
+	const struct ctype *to = t;
+
+	while (to && to->kind == CTYPE_POINTER)
+		to = to->to;
+	return t->kind == CTYPE_POINTER && to && to->kind != CTYPE_FUNCTION &&
+	       to->kind != CTYPE_ARRAY;
+}
+
+/* As bpftrace writes it: "struct file * file". */
 static void add_declaration(struct lister *l, const struct ctype *t, struct str name)
 {
 	struct buf line = BUF_INIT;
 
-	ctype_print(&line, t, name);
+	if (is_plain_pointer(t)) {
+		ctype_print(&line, t, STR(""));
+		buf_printf(&line, " %.*s", STR_FMT(name));
+	} else {
+		ctype_print(&line, t, name);
+	}
 	l->text.failed |= line.failed;
 	add_line(l, buf_as_str(&line));
 	buf_free(&line);

@@ -184,6 +184,13 @@ static void hint_missing(struct search *q)
 		diag_hint(q->d, "nopal list -a shows the probes of all processes");
 }
 
+/* Of these the provider is a module. */
+static bool is_of_kernel(enum probe_type type)
+{
+	return type == PROBE_RAWTRACEPOINT || type == PROBE_KPROBE || type == PROBE_KRETPROBE ||
+	       type == PROBE_FENTRY || type == PROBE_FEXIT;
+}
+
 /* Where the probe was looked for, in words. */
 static struct str searched(const struct search *q)
 {
@@ -192,6 +199,8 @@ static struct str searched(const struct search *q)
 
 	if (spec->type == PROBE_TRACEPOINT)
 		return arena_printf(a, "searched %zu events of tracefs", q->seen);
+	if (is_of_kernel(spec->type) && !kernel_has_module(a, spec->provider))
+		return arena_printf(a, "no module '%.*s' is loaded", STR_FMT(spec->provider));
 	if (spec->type == PROBE_RAWTRACEPOINT)
 		return arena_printf(a, "searched %zu raw tracepoints of the kernel", q->seen);
 	if (spec->type == PROBE_ITER)

@@ -74,8 +74,7 @@ int resolve_raw(struct search *q)
 {
 	const struct script_source *source = q->source;
 
-	if (q->spec->attachment_count ||
-	    (q->spec->is_one_of && !kernel_has_module(&q->s->arena, q->spec->provider)))
+	if (q->spec->attachment_count || !kernel_has_module(&q->s->arena, q->spec->provider))
 		return 0;
 	return source->raw_events
 		       ? source->raw_events(source->self, q->spec->name, add_raw, q, q->d)
@@ -187,8 +186,7 @@ int resolve_kernel_function(struct search *q)
 	const struct script_source *source = q->source;
 	struct kernel_function only = {.name = q->spec->name};
 
-	if (q->spec->attachment_count ||
-	    (q->spec->is_one_of && !kernel_has_module(&q->s->arena, q->spec->provider)))
+	if (q->spec->attachment_count || !kernel_has_module(&q->s->arena, q->spec->provider))
 		return 0;
 	if (!source->kernel_functions || q->spec->has_address)
 		return add_kernel_function(q, &only);

@@ -253,9 +253,9 @@ line() {
 
 @test "-lv shows the types of parameters, results, fields and arguments" {
 	run -0 "$NOPAL" -lv 'uprobe:./params:use'
-	[ "$output" = $'uprobe:./params:use\n    struct conn *c\n    const char *text\n    double d\n    int n\n    unsigned char b\n    enum color col\n    _Bool yes' ]
+	[ "$output" = $'uprobe:./params:use\n    struct conn * c\n    const char * text\n    double d\n    int n\n    unsigned char b\n    enum color col\n    _Bool yes' ]
 	run -0 "$NOPAL" -lv 'uretprobe:./params:name'
-	[ "$output" = $'uretprobe:./params:name\n    int from\n    char *retval' ]
+	[ "$output" = $'uretprobe:./params:name\n    int from\n    char * retval' ]
 	run -0 "$NOPAL" -l 'uprobe:./params:use'
 	[ "$output" = 'uprobe:./params:use' ]
 	run -0 "$NOPAL" -lv "usdt:$TARGETS/tick:tick:word"

@@ -29,7 +29,7 @@ setup() {
 	run "$NOPAL" -l 'rawtracepoint:sched_process_ex*'
 	[ "$output" = $'rawtracepoint:sched_process_exec\nrawtracepoint:sched_process_exit' ]
 	run "$NOPAL" -lv 'rt:sched_process_exec'
-	[ "${lines[1]}" = '    struct task_struct *p' ]
+	[ "${lines[1]}" = '    struct task_struct * p' ]
 	run "$NOPAL" -e 'rawtracepoint:sched_proces_exec { @ = 1 }'
 	[ "$status" = 1 ]
 	says missing-probe "there is no probe 'rawtracepoint:sched_proces_exec'" <<<"$output"
@@ -172,7 +172,7 @@ may_probe() {
 	says missing-probe "there is no probe 'fentry:vfs_raed'" <<<"$output"
 	says missing-probe "did you mean 'vfs_read'?" <<<"$output"
 	run "$NOPAL" -lv 'fexit:vfs_read'
-	[ "${lines[1]}" = '    struct file *file' ]
+	[ "${lines[1]}" = '    struct file * file' ]
 	[ "${lines[5]}" = '    ssize_t retval' ]
 	run "$NOPAL" -l 'kprobe:vfs_rea*'
 	[[ "$output" == *kprobe:vfs_read* ]]
@@ -189,7 +189,7 @@ may_probe() {
 	exec 9<&-
 	[ "$output" = passwd ]
 	run "$NOPAL" -lv iter:task
-	[ "${lines[2]}" = '    struct task_struct *task' ]
+	[ "${lines[2]}" = '    struct task_struct * task' ]
 	run "$NOPAL" -e 'iter:tsk { @ = 1 }'
 	[ "$status" = 1 ]
 	says missing-probe "there is no probe 'iter:tsk': searched" <<<"$output"
@@ -215,4 +215,15 @@ may_probe() {
 	says wrong-arg-type "'path' expects a struct path" <<<"$output"
 	run "$NOPAL" -q -e 'iter:task_file { $f = ctx->file; print(path($f->f_path)) }'
 	says wrong-arg-type "the kernel finds a path only by '->' from what the probe has" <<<"$output"
+}
+
+@test "a module that is not loaded has no functions and no raw tracepoints" {
+	for probe in kprobe:nomod:vfs_read 'fentry:nomod:vfs*' rawtracepoint:nomod:sched_switch; do
+		run "$NOPAL" --dry-run -e "$probe { exit(); }"
+		[ "$status" = 1 ]
+		says missing-probe "'$probe': no module 'nomod' is loaded" <<<"$output"
+	done
+	run "$NOPAL" --dry-run -e 'config = { missing_probes = warn } kprobe:nomod:vfs_read { } BEGIN { exit(); }'
+	[ "$status" = 0 ]
+	[[ "$output" == *"warning: there is no probe 'kprobe:nomod:vfs_read': no module 'nomod' is loaded"* ]]
 }
