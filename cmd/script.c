@@ -134,10 +134,28 @@ static int print_probe(void *arg, const char *probe)
 	return puts(probe) < 0 ? -EIO : 0;
 }
 
+/* What a list has of one probe: the same name, and below it the arguments. A timer or counter has
+ * neither there. */
+static int print_details(void *arg, const char *text)
+{
+	const char *probe = arg;
+	size_t len = strlen(probe);
+
+	return !strncmp(text, probe, len) && text[len] == '\n' ? print_probe(NULL, text) : -ENOENT;
+}
+
+/* A probe of a script; with -v, which is in the options, with its arguments. */
 static int print_checked(void *arg, const char *probe, unsigned sites)
 {
+	const struct nopal_trace_options *options = arg;
+	struct nopal_diag *d = options->verbose ? nopal_diag_new() : NULL;
+	int count = 0;
+
 	(void)sites;
-	return print_probe(arg, probe);
+	if (d)
+		count = nopal_trace_list(probe, options, print_details, (void *)probe, d);
+	nopal_diag_free(d);
+	return count > 0 ? 0 : print_probe(NULL, probe);
 }
 
 /* A file with a script, of which the probes are listed; a pattern names no such file. */
@@ -153,7 +171,7 @@ static int list_script(char *text, struct nopal_trace_options *options, struct n
 	int err;
 
 	options->unsafe = true;
-	err = text ? nopal_trace_check(text, options, print_checked, NULL, d) : -ENOENT;
+	err = text ? nopal_trace_check(text, options, print_checked, options, d) : -ENOENT;
 	show_messages(d);
 	nopal_diag_free(d);
 	free(text);

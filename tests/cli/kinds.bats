@@ -101,6 +101,8 @@ setup() {
 	[ "$output" = "nopal: no probe matches '*no_such_probe_anywhere'" ]
 	run -0 "$NOPAL" -l no_such_probe_anywhere
 	[ "$output" = "nopal: no probe matches 'no_such_probe_anywhere'" ]
+	"$NOPAL" -lv -e 'interval:ms:5, usdt:./tick:tick:word, software:faults:7 { }' >list
+	[ "$(cat list)" = $'interval:ms:5\nusdt:./tick:tick:word\n    char *word\n    int length\nsoftware:faults:7' ]
 }
 
 @test "nopal -l lists what the kernel has, and of a process what its program has" {
