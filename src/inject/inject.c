@@ -134,17 +134,25 @@ static pid_t stays_debugged(pid_t pid)
 	return tracer;
 }
 
+bool inject_has_filter(pid_t tid)
+{
+	struct buf text = BUF_INIT;
+	int err = process_status(tid, &text);
+	bool has = err ? err != -ENOENT && err != -ESRCH
+		       : status_number(buf_as_str(&text), "Seccomp") > 0;
+
+	buf_free(&text);
+	return has;
+}
+
 static int check_status(struct inject *x, struct diag *d)
 {
 	struct buf text = BUF_INIT;
-	long filter = 0;
 	pid_t tracer = stays_debugged(x->pid);
 	int err = process_status(x->pid, &text);
 
-	if (!err)
-		filter = status_number(buf_as_str(&text), "Seccomp");
 	buf_free(&text);
-	x->is_filtered = filter > 0;
+	x->is_filtered = inject_has_filter(x->pid);
 	if (err)
 		return refuse_access(x->pid, err, d);
 	if (tracer) {

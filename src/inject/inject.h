@@ -82,6 +82,7 @@ struct inject_site {
 struct inject_world {
 	uint64_t shared;  /* address of the shared memory; 0: inject_map() has not run */
 	uint64_t process; /* a page that is the process's own: a child of fork finds it zeroed */
+	uint64_t kept;	  /* another, which a child of fork finds as it was */
 	int32_t rseq;	  /* offset of struct rseq from the thread pointer; 0: not registered */
 	int32_t tid;	  /* ... of libc's copy of the thread's number; 0: not found */
 };
@@ -125,9 +126,21 @@ int inject_plan(struct inject *x, struct inject_site *site);
  * bytes, which are RT_CONSISTENT, 0, when the loader is done. -ENOENT: there is none, or it is not
  * as expected; -ENOMEM. */
 int inject_plan_loader(struct inject *x, struct inject_site *out, uint64_t *state);
-/* Plan the place in glibc's vfork() where parent and child come from the system call. -ENOENT:
- * there is none, or it is not as expected; -ENOSPC, -ENOMEM. The trampoline may be anywhere. */
-int inject_plan_vfork(struct inject *x, struct inject_site *out);
+/* Places in the C library. */
+enum inject_libc {
+	LIBC_VFORK,   /* vfork(): where parent and child come from the system call; x86-64 */
+	LIBC_PRCTL,   /* just before prctl(2) */
+	LIBC_SYSCALL, /* syscall(): just before the call, whose number and arguments are in place */
+};
+
+struct inject_place {
+	enum inject_libc what;
+	struct inject_site site;
+};
+
+/* Plan those of them that are as expected, at most `most`; how many, or -ENOMEM. Their trampolines
+ * may be anywhere. */
+int inject_plan_libc(struct inject *x, struct inject_place *out, unsigned most);
 /* Addresses for `size` bytes of code that reach `near` and its neighbourhood by a direct jump.
  * -ENOSPC, -ENOMEM. */
 int inject_reserve(struct inject *x, uint64_t near, size_t size, uint64_t *out);
@@ -165,7 +178,9 @@ enum inject_state inject_look(struct inject *x, const struct inject_site *site);
  * inject_enable() then enables it again. */
 bool inject_renew(struct inject *x, struct inject_site *site);
 const struct inject_pause *inject_pause(const struct inject *x);
-int inject_reread(struct inject *x);	 /* what it has mapped by now */
+int inject_reread(struct inject *x); /* what it has mapped by now */
+/* Has this thread a seccomp filter? One that has ended has none. */
+bool inject_has_filter(pid_t tid);
 bool inject_has_ended(struct inject *x); /* it exited, or runs another program */
 
 /* Undo what a tracer that was killed left in the process: bytes of sites, semaphores. Number of

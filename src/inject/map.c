@@ -2,6 +2,7 @@
  *
  *	ledger     1 MiB, read-only, named: what `clean` needs          (LEDGER_SIZE)
  *	process    one page, zeroed in a child of fork
+ *	kept       one page, as it was in a child of fork
  *	shared     the shared memory of the session
  *
  * in one piece wherever the kernel has room, and pages of code where the jumps of sites lead.
@@ -28,6 +29,8 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
+
+#define OWN_PAGES 2 /* of the process, not of the session */
 
 #define HOME_LOW   0x100000000u
 #define QUIET_LOW  0x7e8000000000u
@@ -71,7 +74,7 @@ static int map_ledger(struct mapping *m, uint64_t at)
 
 static int map_process(struct mapping *m, uint64_t at)
 {
-	int64_t done = map_at(m->r, at, PAGE, PROT_READ | PROT_WRITE,
+	int64_t done = map_at(m->r, at, OWN_PAGES * PAGE, PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1);
 
 	if (done >= 0)
@@ -141,7 +144,7 @@ static int take_leftover(void *arg, const struct mapped_file *f)
  * these find zeros, as they must expect anything there, and the pages are free. */
 static void give_back(struct mapping *m, uint64_t ledger)
 {
-	struct leftover l = {ledger + LEDGER_SIZE + PAGE, 0};
+	struct leftover l = {ledger + LEDGER_SIZE + OWN_PAGES * PAGE, 0};
 	struct buf text = BUF_INIT;
 
 	if (!maps_read(m->x->pid, &text))
@@ -154,7 +157,7 @@ static void give_back(struct mapping *m, uint64_t ledger)
 
 static int map_home(struct mapping *m)
 {
-	size_t size = LEDGER_SIZE + PAGE + m->shared_size;
+	size_t size = LEDGER_SIZE + OWN_PAGES * PAGE + m->shared_size;
 	/* No other tracer is here now: two begin with the same thread. */
 	int err = ledger_refuse_second(m->x, m->d);
 	int64_t at = err ? err
@@ -168,7 +171,8 @@ static int map_home(struct mapping *m)
 		return refuse_call(m, at, "map memory");
 	remote_world(m->r, world);
 	world->process = (uint64_t)at + LEDGER_SIZE;
-	world->shared = world->process + PAGE;
+	world->kept = world->process + PAGE;
+	world->shared = world->process + OWN_PAGES * PAGE;
 	err = map_process(m, world->process);
 	if (!err)
 		err = map_ledger(m, (uint64_t)at);
@@ -185,7 +189,7 @@ static int map_home(struct mapping *m)
 	if (!err)
 		return 0;
 	CALL(m->r, SYS_munmap, (uint64_t)at, size);
-	world->process = world->shared = m->x->ledger = 0;
+	world->process = world->kept = world->shared = m->x->ledger = 0;
 	return err;
 }
 

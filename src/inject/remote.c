@@ -211,10 +211,13 @@ static int enter_stub(struct remote *r)
 static int open_thread(struct remote *r, struct diag *d)
 {
 	struct inject *x = r->x;
-	unsigned long options =
-		PTRACE_O_TRACESYSGOOD | (x->is_filtered ? PTRACE_O_SUSPEND_SECCOMP : 0);
+	unsigned long options = PTRACE_O_TRACESYSGOOD;
 	int err = 0;
 
+	/* It may have got one since it was opened; now that it is stopped it gets none. */
+	x->is_filtered |= inject_has_filter(r->thread.tid);
+	if (x->is_filtered)
+		options |= PTRACE_O_SUSPEND_SECCOMP;
 	if (ptrace(PTRACE_SETOPTIONS, r->thread.tid, NULL, (void *)options) ||
 	    ptrace(PTRACE_GETSIGMASK, r->thread.tid, (void *)sizeof(r->mask), &r->mask))
 		err = -errno;

@@ -7,7 +7,7 @@ setup() {
 	[ "$(id -u)" = 0 ] || skip "needs root, for --user"
 	dir=$(mktemp -d /tmp/nopal-filters.XXXXXX)
 	chmod 755 "$dir"
-	cp "$TARGETS/filters" "$dir"
+	cp "$TARGETS/filters" "$TARGETS/sandboxes" "$TARGETS/pluglib" "$dir"
 }
 
 teardown() {
@@ -30,7 +30,7 @@ start() {
 		[ "$(cat /proc/$target/comm)" != filters ] || break
 		sleep 0.05
 	done
-	[ $# = 3 ] || ready
+	[ "${3:-}" = late ] || ready
 }
 
 ready() {
@@ -104,9 +104,72 @@ each_verdict() {
 		start_tracer "$script" --engine=native -p $target
 		echo >&8
 		ready
-		sleep 0.5 # until it is noticed
 		ends_well
 		wait $tracer
 		grep -qx '@\[near, (unreadable), false, (unreadable)\]: 1000' "$output_file"
 	done
+}
+
+# sandboxed AS HOW COUNT: of so many children, none is ended by the filter that it gives itself while its threads are at probes.
+sandboxed() {
+	local as=()
+	[ "$1" = root ] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	rm -f "$dir/go"
+	mkfifo "$dir/go"
+	"${as[@]}" "$dir/sandboxes" "$2" "$3" <"$dir/go" >"$dir/printed" 3>&- &
+	target=$!
+	exec 8>"$dir/go"
+	ready
+	start_tracer 'usdt:sandboxes:fire { @n = count(); @[str(arg0)] = count() }' --engine=native --follow -p $target
+	echo >&8
+	wait $target
+	target=
+	wait $tracer
+	cat "$dir/printed" "$output_file" "$messages"
+	grep -qx 'killed 0' "$dir/printed"
+	grep -qx "@n: $(sed -n 's/^fired //p' "$dir/printed")" "$output_file"
+	grep -qx '@\[text\]: [0-9]*' "$output_file"
+	grep -qx '@\[(unreadable)\]: [0-9]*' "$output_file"
+}
+
+@test "a filter that a thread gives itself at any moment ends nothing" {
+	local count=${STRESS:+1000}
+	for how in prctl seccomp tsync strict; do
+		sandboxed root $how "${count:-100}"
+	done
+	sandboxed nobody tsync 20
+}
+
+@test "... in a static program, and with another C library" {
+	cc -O2 -static -I"$ROOT/include" -o "$dir/sandboxes" "$ROOT/tests/targets/sandboxes.c" -lpthread || skip "no static libc"
+	sandboxed root prctl 20
+	sandboxed root tsync 20
+	command -v musl-gcc >/dev/null || skip "no musl-gcc"
+	musl-gcc -O2 -idirafter /usr/include -idirafter "/usr/include/$(uname -m)-linux-gnu" -I"$ROOT/include" -o "$dir/sandboxes" "$ROOT/tests/targets/sandboxes.c"
+	sandboxed root prctl 20
+}
+
+# loads AS: a library, when it has a filter; the tracer is the same user.
+loads() {
+	local NOPAL=$NOPAL
+	if [ "$1" = nobody ]; then
+		printf '#!/bin/sh\nexec setpriv --reuid=65534 --regid=65534 --clear-groups %s "$@"\n' "$NOPAL" >"$dir/nopal"
+		chmod 755 "$dir/nopal"
+		NOPAL=$dir/nopal
+	fi
+	start "$1" kill tracer late "$dir/pluglib"
+	start_tracer "$script usdt:$dir/pluglib:plug:in { @plugged = count() }" --engine=native -p $target
+	echo >&8
+	ready
+	ends_well
+	wait $tracer || { cat "$messages" && false; }
+	cat "$output_file" "$messages"
+	grep -qx '@\[near, (unreadable), false, (unreadable)\]: 1000' "$output_file"
+}
+
+@test "a library that is loaded under a filter" {
+	loads root
+	grep -qx '@plugged: 10' "$output_file"
+	loads nobody
+	says user-mode-filtered "has got a system call filter (seccomp): what it maps from now on is not traced" "$messages"
 }

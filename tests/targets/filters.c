@@ -2,13 +2,15 @@
  * is about.
  *
  *   filters strict             seccomp's first mode: read, write, exit and sigreturn
- *   filters HOW LIST [late]    HOW: kill, thread, errno, trap, trace or notify. LIST: few: all but
- * read, write and the like; maps: what a tracer asks for to map memory; service: all but what a
- * service needs that allocates memory
+ *   filters HOW LIST [late [LIBRARY]]   HOW: kill, thread, errno, trap, trace or notify. LIST: few:
+ * all but read, write and the like; maps: what a tracer asks for to map memory; tracer: only what
+ * the program itself does not call; service: all but what a service needs that allocates memory
  *
  * It prints "ready", waits for a line, fires filters:fire(char *near, char *far, int i) 1000 times
  * with text on the stack and in mapped memory, and prints "alive", or "trapped" if a handler of
- * SIGSYS ran. With "late" it also waits for a line before it filters anything. */
+ * SIGSYS ran. With "late" it also waits for a line before it filters anything; and then for
+ * another before it loads LIBRARY and calls its plug(n) for n = 0..9. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -45,6 +47,10 @@ static const struct list {
 	 1,
 	 {SYS_mmap, SYS_memfd_create, SYS_process_vm_readv, SYS_socketpair, SYS_recvmsg,
 	  SYS_madvise, SYS_ftruncate, SYS_getpid, SYS_gettid}},
+	{"tracer",
+	 1,
+	 {SYS_memfd_create, SYS_socketpair, SYS_recvmsg, SYS_process_vm_readv, SYS_getpid,
+	  SYS_gettid, SYS_ppoll, SYS_futex}},
 	{"service",
 	 0,
 	 {SYS_write, SYS_exit_group, SYS_rt_sigreturn, SYS_mmap, SYS_munmap, SYS_mprotect, SYS_brk,
@@ -100,6 +106,16 @@ static int filter(const char *how, const char *list)
 	       syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program) < 0;
 }
 
+static int load(const char *path)
+{
+	void *library = dlopen(path, RTLD_NOW);
+	void (*plug)(int) = library ? (void (*)(int))dlsym(library, "plug") : NULL;
+
+	for (int i = 0; plug && i < 10; i++)
+		plug(i);
+	return !plug;
+}
+
 int main(int argc, char **argv)
 {
 	char near[] = "near", line[8];
@@ -112,6 +128,8 @@ int main(int argc, char **argv)
 	if (is_strict ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) : filter(argv[1], argv[2]))
 		return 2;
 	if (write(1, "ready\n", 6) < 0 || read(0, line, 1) < 0)
+		return 1;
+	if (argc > 4 && load(argv[4]))
 		return 1;
 	for (int i = 0; i < 1000; i++)
 		STAP_PROBE3(filters, fire, near, far, i);

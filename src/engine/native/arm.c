@@ -82,16 +82,29 @@ static void log_pause(struct native *e, const struct native_process *p)
 			(double)pause->all_ns / 1e6, (double)pause->one_ns / 1e6);
 }
 
+/* One that got a filter meanwhile, which only root can suspend: what was armed goes on. */
+static int say_filtered(struct native *e, const struct native_process *p, struct diag *d)
+{
+	if (e->filtered++ == 0)
+		diag_warn(d, "user-mode-filtered",
+			  "process %d has got a system call filter (seccomp): what it maps from "
+			  "now on is not traced",
+			  (int)inject_pid(p->x));
+	return 0;
+}
+
 /* A process that has ended is all right: its events are all. */
 int native_arm(struct native *e, struct native_process *p, struct diag *d)
 {
 	struct diag said = DIAG_INIT;
+	bool was_armed = p->is_ready;
 	int err;
 
 	native_langs_see(e, p);
 	err = native_process_arm(p, e->store, e->options.follow_forks, &said);
-
-	if (err != -ESRCH)
+	if (err == -ENOTSUP && was_armed && inject_has_filter(inject_pid(p->x)))
+		err = say_filtered(e, p, d);
+	else if (err != -ESRCH)
 		diag_add_all(d, &said);
 	diag_free(&said);
 	log_pause(e, p);

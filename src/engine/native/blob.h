@@ -14,5 +14,7 @@ struct native_function {
 extern const unsigned char native_blob[];
 extern const uint32_t native_blob_size;
 extern const struct native_function native_functions[]; /* the last has no name */
+/* The offset of one; UINT64_MAX: this build has no code for this CPU. */
+uint64_t native_function(const char *name);
 
 #endif

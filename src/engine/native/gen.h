@@ -22,11 +22,11 @@ struct native_place {
 	uint64_t shared;   /* the session's memory: layout.h */
 	uint64_t inside;   /* the functions of inside.h: their first byte */
 	uint64_t process;  /* its struct process_page */
+	uint64_t kept;	   /* its struct kept_page */
 	uint64_t lang;	   /* number of its struct lang_place */
 	bool follow;	   /* children, forked since then, are traced, too: their page has pid 0 */
 	int32_t rseq;	   /* the thread's struct rseq, from the thread pointer; NATIVE_NONE */
 	int32_t tid;	   /* the thread's id, from the thread pointer; NATIVE_NONE */
-	bool no_calls;	   /* a seccomp filter may kill the process for a system call */
 	bool has_fsgsbase; /* AT_HWCAP2: programs may read the thread pointer */
 	struct memory_range image; /* that the site is in: read directly; 0, 0: not known */
 	/* The tracer's own copies: */

@@ -24,13 +24,21 @@ static void put_argument(struct gen *g, int to, const struct native_arg *a)
 	}
 }
 
-static uint64_t offset_of(struct gen *g, const char *name)
+uint64_t native_function(const char *name)
 {
 	for (const struct native_function *f = native_functions; f->name; f++)
 		if (strcmp(f->name, name) == 0)
 			return f->offset;
-	native_fail(g, "engine", "this build has no code for this CPU");
-	return 0;
+	return UINT64_MAX;
+}
+
+static uint64_t offset_of(struct gen *g, const char *name)
+{
+	uint64_t offset = native_function(name);
+
+	if (offset == UINT64_MAX)
+		native_fail(g, "engine", "this build has no code for this CPU");
+	return offset;
 }
 
 void native_call_args(struct gen *g, enum inside_fn fn, const struct native_arg *args)

@@ -24,15 +24,14 @@
 
 /* The thread that is at a probe. A trampoline makes it on its stack. */
 struct hit {
-	char *base;			    /* of the shared memory, in this process */
-	const struct layout *layout;	    /* in the target: base; in the tracer: its own copy */
-	const struct process_page *process; /* NULL: read memory by system calls */
+	char *base;		      /* of the shared memory, in this process */
+	const struct layout *layout;  /* in the target: base; in the tracer: its own copy */
+	struct process_page *process; /* NULL: read memory by system calls */
 	char *rseq; /* struct rseq of this thread, registered with signature 0x53053053; NULL: none
 		     */
-	uint64_t no_calls; /* not 0: the target must not make system calls (seccomp): what is in no
-			      range cannot be read, and ids come from the process page */
-	uint64_t tsc;	   /* when the probe was hit; 0: not read yet, inside_emit() reads it */
-	uint64_t tid;	   /* of this thread, as the process sees it; 0: not known */
+	const uint64_t *no_calls; /* word of struct kept_page; NULL: they may be made */
+	uint64_t tsc; /* when the probe was hit; 0: not read yet, inside_emit() reads it */
+	uint64_t tid; /* of this thread, as the process sees it; 0: not known */
 };
 
 /* ---- maps. `key` is NULL for a map without keys. Functions with `span` count FAULT_MAP_FULL there
@@ -159,7 +158,16 @@ void inside_emit(struct hit *h, const struct emit_shape *shape, const char *fram
 /* It has mapped or unmapped libraries: let the tracer look at them before their code runs, and wait
  * for it, not longer than it shows that it lives, and a second at most. `base` as in struct hit;
  * `state` is the loader's, 0 when it is done. */
-void inside_knock(char *base, const uint32_t *state);
+void inside_knock(char *base, const uint32_t *state, struct process_page *process,
+		  const uint64_t *no_calls);
+
+/* ---- the C library */
+
+/* A thread is about to make system call `number` with these arguments. If it asks for a seccomp
+ * filter, no more calls are made here from now on, and those that were begun are waited for: not
+ * longer than some 50 ms, since a signal handler may keep one. */
+void inside_filter(struct process_page *process, uint64_t *no_calls, uint64_t number, uint64_t a,
+		   uint64_t b, uint64_t c);
 
 /* ---- the rest */
 

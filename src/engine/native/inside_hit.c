@@ -115,12 +115,30 @@ uint64_t inside_nsecs(struct hit *h, uint64_t tsc)
 	return word_load(&line->ns) + (high << 32 | low >> 32);
 }
 
+static bool may_call(const struct hit *h)
+{
+	return !h->no_calls || !word_load(h->no_calls);
+}
+
+/* The other side is inside_filter(): one of the two sees the other. */
 int64_t inside_call(const struct hit *h, int64_t number, uint64_t a, uint64_t b, uint64_t c,
 		    uint64_t d, uint64_t e)
 {
-	if (h->no_calls || (h->process && word_load(&h->process->no_calls)))
-		return -38; /* ENOSYS */
-	return hidden_call(h->layout->vectors, number, a, b, c, d, e, 0);
+	uint64_t *calling =
+		h->process ? &h->process->calling[this_cpu() % PROCESS_CALLING].count : NULL;
+	int64_t result = -38; /* ENOSYS */
+
+	if (!may_call(h))
+		return result;
+	if (calling) {
+		word_add(calling, 1);
+		fence_after_swap();
+	}
+	if (may_call(h))
+		result = hidden_call(h->layout->vectors, number, a, b, c, d, e, 0);
+	if (calling)
+		word_add(calling, -UINT64_C(1));
+	return result;
 }
 
 static uint64_t id_by_call(const struct hit *h, int64_t number)

@@ -66,18 +66,11 @@ bool knock_is_library(const struct file *f)
 	return true;
 }
 
-static uint64_t function_offset(void)
-{
-	for (const struct native_function *f = native_functions; f->name; f++)
-		if (strcmp(f->name, "inside_knock") == 0)
-			return f->offset;
-	return UINT64_MAX;
-}
-
 /* ---- the trampoline: what the caller has in registers stays, and its red zone */
 
 /* In place of an empty function of the loader. */
-static void make_code(struct native_code *c, uint64_t base, uint64_t state, uint64_t function)
+static void make_code(struct native_code *c, const struct inject_world *w, uint64_t state,
+		      uint64_t function)
 {
 	const uint32_t saved = ASM_CALL_CHANGES & ~ASM_BIT(ACC);
 	static const int args[] = ASM_ARGS;
@@ -86,8 +79,10 @@ static void make_code(struct native_code *c, uint64_t base, uint64_t state, uint
 		asm_lea(c, STACK, MEM(STACK, -ASM_RED_ZONE));
 	asm_save_flags(c);
 	asm_push(c, saved);
-	asm_const(c, args[0], base);
+	asm_const(c, args[0], w->shared);
 	asm_const(c, args[1], state);
+	asm_const(c, args[2], w->process);
+	asm_const(c, args[3], w->kept + offsetof(struct kept_page, no_calls));
 	asm_call(c, function);
 	asm_pop(c, saved);
 	asm_restore_flags(c);
@@ -106,7 +101,7 @@ static int write_code(struct native_process *p, const struct native_store *s, ui
 	if (err)
 		return err;
 	code_open(&code, site->body);
-	make_code(&code, inject_world(p->x)->shared, state, inside + function_offset());
+	make_code(&code, inject_world(p->x), state, inside + native_function("inside_knock"));
 	return native_process_write(p, &code);
 }
 
@@ -116,7 +111,7 @@ int knock_add(struct native_process *p, const struct native_store *s, struct dia
 	uint64_t state;
 	int err;
 
-	if (p->page.no_calls || function_offset() == UINT64_MAX)
+	if (native_function("inside_knock") == UINT64_MAX)
 		return 0;
 	err = inject_plan_loader(p->x, &site, &state);
 	if (!err)

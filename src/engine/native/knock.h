@@ -5,8 +5,8 @@
 
 #include "engine/native/process.h"
 
-/* Let threads of the process knock. Not possible with some loaders, and in processes that must make
- * no system calls: then p->knocks stays false. -ENOMEM. */
+/* Let threads of the process knock. Not possible with some loaders: then p->knocks stays false.
+ * -ENOMEM. */
 int knock_add(struct native_process *p, const struct native_store *s, struct diag *d);
 /* Can the file be loaded while a program runs? Programs cannot. */
 bool knock_is_library(const struct file *f);

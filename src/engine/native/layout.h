@@ -271,15 +271,28 @@ static inline uint64_t map_cell_at(const struct map_shape *m, uint32_t stripe, u
 /* ---- one traced process. A private page in its own memory, not in the memfd: the tracer writes it
  * through /proc/PID/mem. It is MADV_WIPEONFORK, so that a child, which inherits the trampolines,
  * finds zeros: no range, and pid 0. */
-#define PROCESS_RANGES 4
+#define PROCESS_RANGES	4
+#define PROCESS_CALLING 16
 
 struct process_page {
 	uint64_t pid;	      /* as the tracer sees it; 0: not known, ask the system */
 	uint64_t range_count; /* 0: read all memory by system calls */
-	uint64_t no_calls; /* the process got a seccomp filter: what is in no range is unreadable */
-	uint64_t unused[5];
+	uint64_t unused[6];
 	/* Sorted, apart from each other: memory that is readable and does not vanish. */
 	struct memory_range ranges[PROCESS_RANGES];
+	/* Threads that are making system calls here or are about to, by CPU; the tracer does not
+	 * write it. One that a signal handler left for good counts for ever. */
+	struct {
+		uint64_t count;
+		uint64_t unused[7];
+	} calling[PROCESS_CALLING];
+};
+
+/* The next page: also of this process alone, but children of fork have it as it was. */
+struct kept_page {
+	/* Not 0: it has a seccomp filter, or is about to get one, and no system call may be made:
+	 * what is in no range is unreadable. It never becomes 0 again. */
+	uint64_t no_calls;
 };
 
 #endif

@@ -27,6 +27,7 @@ struct native {
 	bool has_sites;	      /* the program has attachments in traced processes */
 	bool any_reached;     /* ... and one of them had such a site */
 	unsigned unreached;   /* ... that cannot be traced */
+	unsigned filtered;    /* processes that got a filter, where no more can be done */
 	uint64_t langs;	      /* numbers of struct lang_place that were given */
 	uint64_t langs_taken; /* functions before this one are known */
 	unsigned later;	      /* files that were mapped before they were traced */

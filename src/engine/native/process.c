@@ -8,9 +8,10 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "engine/native/blob.h"
+#include "engine/native/filter.h"
 #include "engine/native/knock.h"
+#include "engine/native/libc.h"
 #include "engine/native/sure.h"
-#include "engine/native/vfork.h"
 #include "symbols/maps.h"
 
 #define AREA_SIZE   ((size_t)1 << 20) /* untouched pages cost nothing */
@@ -223,20 +224,9 @@ static int find_area(struct native_process *p, uint64_t pc, size_t size, struct 
 
 /* ---- what the trampolines read */
 
-static bool has_filter(pid_t pid)
-{
-	struct buf text = BUF_INIT;
-	bool has = process_status(pid, &text) ||
-		   !str_starts(process_status_line(buf_as_str(&text), "Seccomp"), STR("0"));
-
-	buf_free(&text);
-	return has;
-}
-
 static int read_ranges(const struct native_process *p, struct process_page *out)
 {
-	*out = (struct process_page){.pid = (uint64_t)inject_pid(p->x),
-				     .no_calls = has_filter(inject_pid(p->x))};
+	*out = (struct process_page){.pid = (uint64_t)inject_pid(p->x)};
 	return sure_ranges(p->x, out);
 }
 
@@ -251,8 +241,9 @@ static bool is_covered(const struct process_page *by, const struct memory_range 
 static int write_page(struct native_process *p, const struct process_page *page, bool is_first)
 {
 	uint64_t at = inject_world(p->x)->process;
-	int err = is_first ? inject_write(p->x, at, page, sizeof(*page))
-			   : inject_write_stopped(p->x, at, page, sizeof(*page));
+	size_t size = offsetof(struct process_page, calling);
+	int err = is_first ? inject_write(p->x, at, page, size)
+			   : inject_write_stopped(p->x, at, page, size);
 
 	if (!err)
 		p->page = *page;
@@ -274,8 +265,10 @@ int native_process_refresh(struct native_process *p)
 {
 	struct process_page page;
 	int err = read_ranges(p, &page);
-	bool is_right = page.no_calls == p->page.no_calls;
+	bool is_right = true;
 
+	if (!err)
+		err = filter_look(p);
 	for (uint64_t i = 0; i < p->page.range_count; i++)
 		is_right &= is_covered(&page, &p->page.ranges[i]);
 	if (err || (is_right && !may_grow(p, &page)))
@@ -387,10 +380,10 @@ static struct native_place place_of(const struct native_process *p, const struct
 	return (struct native_place){
 		.shared = w->shared,
 		.process = w->process,
+		.kept = w->kept,
 		.lang = p->lang,
 		.follow = follow,
 		.rseq = w->rseq ? w->rseq : NATIVE_NONE,
-		.no_calls = has_filter(inject_pid(p->x)),
 		.tid = w->tid ? w->tid : NATIVE_NONE,
 		.has_fsgsbase = getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE,
 		.layout = &s->layout,
@@ -448,7 +441,9 @@ static int first_page(struct native_process *p)
 	struct process_page page;
 	int err = read_ranges(p, &page);
 
-	return err ? err : write_page(p, &page, true);
+	if (!err)
+		err = write_page(p, &page, true);
+	return err ? err : filter_look(p);
 }
 
 static void expect_records(struct native_process *p, const struct native_store *s)
@@ -481,9 +476,9 @@ int native_process_arm(struct native_process *p, const struct native_store *s, b
 			err = make_trampoline(p, s, i, place, d);
 	if (!err && p->expects_library && !p->knocks)
 		err = knock_add(p, s, d);
-	if (!err && !p->looked_for_vfork && p->count > p->own) {
-		p->looked_for_vfork = true;
-		err = vfork_add(p, s, d);
+	if (!err && !p->looked_at_libc && p->count > p->own) {
+		p->looked_at_libc = true;
+		err = libc_add(p, s, d);
 	}
 	return err ? err : inject_enable(p->x, p->sites, p->count, d);
 }

@@ -34,7 +34,8 @@ struct native_process {
 	bool is_ready;		   /* its process page is written */
 	uint64_t lang;		   /* number of its program's struct lang_place */
 	bool knocks;		   /* a thread that has loaded a library waits for us */
-	bool looked_for_vfork;
+	bool no_calls;		   /* it has a seccomp filter: the word of its kept page is 1 */
+	bool looked_at_libc;
 	unsigned own; /* of the sites, those that are not of probes */
 };
 

@@ -240,6 +240,8 @@ static void make_first_pages(struct native_store *s)
 	}
 }
 
+static const uint64_t always = 1;
+
 int native_store_open(const struct program *p, const struct native_sizes *sizes,
 		      struct native_store **out, struct diag *d)
 {
@@ -272,7 +274,7 @@ int native_store_open(const struct program *p, const struct native_sizes *sizes,
 	}
 	for (uint32_t i = 0; i < p->map_count; i++)
 		begin_map(s, i);
-	s->hit = (struct hit){.base = s->base, .layout = &s->layout, .no_calls = 1};
+	s->hit = (struct hit){.base = s->base, .layout = &s->layout, .no_calls = &always};
 	native_clock_start(s);
 	s->layout.start = clock_line_ns(&s->clock.line, s->clock.tsc);
 	memcpy(s->base, &s->layout, sizeof(s->layout));

@@ -6,19 +6,18 @@
  * Where it has not, since the thread is on the same CPU as before, the thread does. */
 #include "engine/native/vfork.h"
 
-#include <errno.h>
 #include <linux/rseq.h>
 
 #if defined(__x86_64__)
 
-#define ROOM	  128u
 #define ELSEWHERE (-3) /* the kernel has -1 and -2 for threads without */
 
 /* In place of a comparison after the system call, in the middle of a function that may change these
  * registers. */
-static void make_code(struct native_code *c, int32_t offset, uint64_t back)
+void vfork_code(struct native_code *c, const struct libc_place *place)
 {
-	int child = asm_label(c), out = asm_label(c), target = asm_label(c);
+	int child = asm_label(c), out = asm_label(c);
+	int32_t offset = place->world->rseq + (int32_t)offsetof(struct rseq, cpu_id);
 	struct asm_mem cpu = MEM_THREAD(offset);
 
 	asm_test(c, ACC, ACC);
@@ -39,44 +38,11 @@ static void make_code(struct native_code *c, int32_t offset, uint64_t back)
 	asm_jump_if(c, COND_S, out); /* it was on none: its thread has no rseq */
 	asm_store_imm(c, 4, cpu, ELSEWHERE);
 	asm_bind(c, out);
-	asm_jump_through(c, target);
-	asm_bind(c, target);
-	asm_bytes(c, &back, sizeof(back));
 }
 
-/* Beside the trampolines: there is memory for them already. */
-static int write_code(struct native_process *p, const struct native_store *s,
-		      struct inject_site *site, struct diag *d)
-{
-	uint64_t near = p->sites[p->count - 1].pc;
-	int32_t cpu_id = inject_world(p->x)->rseq + (int32_t)offsetof(struct rseq, cpu_id);
-	struct native_code code;
-	uint64_t inside;
-	int err = native_process_room(p, s, near, ROOM, &site->body, &inside, d);
-
-	if (err)
-		return err;
-	code_open(&code, site->body);
-	make_code(&code, cpu_id, site->resume);
-	return native_process_write(p, &code);
-}
-
-int vfork_add(struct native_process *p, const struct native_store *s, struct diag *d)
-{
-	struct inject_site site;
-	int err = inject_world(p->x)->rseq ? inject_plan_vfork(p->x, &site) : -ENOENT;
-
-	if (!err)
-		err = write_code(p, s, &site, d);
-	if (!err)
-		err = native_process_add_site(p, &site);
-	p->own += !err;
-	return err == -ENOENT || err == -ENOSPC ? 0 : err;
-}
 #else
-int vfork_add(struct native_process *p, const struct native_store *s, struct diag *d)
+void vfork_code(struct native_code *c, const struct libc_place *place)
 {
-	(void)p, (void)s, (void)d;
-	return 0;
+	(void)c, (void)place;
 }
 #endif

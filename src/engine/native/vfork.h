@@ -2,10 +2,10 @@
 #ifndef NOPAL_ENGINE_NATIVE_VFORK_H
 #define NOPAL_ENGINE_NATIVE_VFORK_H
 
-#include "engine/native/process.h"
+#include "engine/native/libc.h"
 
-/* Let children of vfork() see that the CPU is not theirs that their memory names. Not possible with
- * some C libraries. -ENOMEM. */
-int vfork_add(struct native_process *p, const struct native_store *s, struct diag *d);
+/* Code for LIBC_VFORK of a process with rseq: it lets children see that the CPU is not theirs that
+ * their memory names. x86-64. */
+void vfork_code(struct native_code *c, const struct libc_place *place);
 
 #endif

@@ -185,7 +185,8 @@ enum {
 	CALL_GETTID = 186,
 	CALL_GETCPU = 309,
 	CALL_READV = 310,
-	CALL_WRITEV = 311
+	CALL_WRITEV = 311,
+	CALL_SECCOMP = 317
 };
 
 static inline int64_t system_call(int64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
@@ -215,7 +216,8 @@ enum {
 	CALL_FUTEX = 98,
 	CALL_GETTID = 178,
 	CALL_READV = 270,
-	CALL_WRITEV = 271
+	CALL_WRITEV = 271,
+	CALL_SECCOMP = 277
 };
 
 static inline int64_t system_call(int64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d,

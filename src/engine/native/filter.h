@@ -1,0 +1,15 @@
+/* System call filters (seccomp) that a traced process gets: then no code in it makes system calls.
+ */
+#ifndef NOPAL_ENGINE_NATIVE_FILTER_H
+#define NOPAL_ENGINE_NATIVE_FILTER_H
+
+#include "engine/native/libc.h"
+
+/* Has its main thread one by now? Then p->no_calls, and its kept page says so. */
+int filter_look(struct native_process *p);
+/* Has one of its threads? */
+int filter_look_at_all(struct native_process *p);
+/* Code for LIBC_PRCTL and LIBC_SYSCALL: it forbids calls before a filter is there. */
+void filter_code(struct native_code *c, const struct libc_place *place);
+
+#endif

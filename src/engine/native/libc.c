@@ -1,0 +1,78 @@
+/* The places become jumps before any probe does, so that nothing that matters for these is missed.
+ */
+#include "engine/native/libc.h"
+
+#include <errno.h>
+
+#include "engine/native/filter.h"
+#include "engine/native/vfork.h"
+
+#define PLACES_MOST 8
+#define ROOM	    256u
+
+typedef void code_fn(struct native_code *c, const struct libc_place *place);
+
+/* clang-format off */
+static const struct {
+	code_fn *make;
+	bool needs_rseq;
+} kinds[] = {
+	[LIBC_VFORK]   = {vfork_code,  true},
+	[LIBC_PRCTL]   = {filter_code, false},
+	[LIBC_SYSCALL] = {filter_code, false},
+};
+/* clang-format on */
+
+static void go_on(struct native_code *c, uint64_t at)
+{
+	int target = asm_label(c);
+
+	if (asm_jump_to(c, at) || !asm_jump_through(c, target))
+		return;
+	asm_bind(c, target);
+	asm_bytes(c, &at, sizeof(at));
+}
+
+/* Beside the trampolines: there is memory for them already. */
+static int write_code(struct native_process *p, const struct native_store *s, uint64_t near,
+		      struct inject_place *at, struct diag *d)
+{
+	struct libc_place place = {.what = at->what, .world = inject_world(p->x)};
+	struct native_code code;
+	int err = native_process_room(p, s, near, ROOM, &at->site.body, &place.inside, d);
+
+	if (err)
+		return err;
+	code_open(&code, at->site.body);
+	kinds[at->what].make(&code, &place);
+	go_on(&code, at->site.resume);
+	return native_process_write(p, &code);
+}
+
+static int add_place(struct native_process *p, const struct native_store *s, uint64_t near,
+		     struct inject_place *at, struct diag *d)
+{
+	int err;
+
+	if (kinds[at->what].needs_rseq && !inject_world(p->x)->rseq)
+		return 0;
+	err = write_code(p, s, near, at, d);
+	if (!err)
+		err = native_process_add_site(p, &at->site);
+	p->own += !err;
+	return err == -ENOSPC ? 0 : err;
+}
+
+int libc_add(struct native_process *p, const struct native_store *s, struct diag *d)
+{
+	struct inject_place places[PLACES_MOST];
+	size_t first = p->count;
+	uint64_t near = p->sites[first - 1].pc;
+	int count = inject_plan_libc(p->x, places, PLACES_MOST), err = count < 0 ? count : 0;
+
+	for (int i = 0; i < count && !err; i++)
+		err = add_place(p, s, near, &places[i], d);
+	if (!err && p->count > first)
+		err = inject_enable(p->x, p->sites + first, p->count - first, d);
+	return err ? err : filter_look_at_all(p);
+}

@@ -1,0 +1,19 @@
+/* Places in the C library of a traced process where code of ours is run, too. */
+#ifndef NOPAL_ENGINE_NATIVE_LIBC_H
+#define NOPAL_ENGINE_NATIVE_LIBC_H
+
+#include "engine/native/code.h"
+#include "engine/native/process.h"
+
+/* What code for a place is made of. It ends where the place goes on. */
+struct libc_place {
+	enum inject_libc what;
+	const struct inject_world *world;
+	uint64_t inside; /* the functions of inside.h */
+};
+
+/* Enable those that are found, and then look whether the process has a filter already. They are
+ * not found in all C libraries. -errno with a message. */
+int libc_add(struct native_process *p, const struct native_store *s, struct diag *d);
+
+#endif

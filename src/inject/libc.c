@@ -1,0 +1,178 @@
+/* Places in the C library, or in a program that has one in itself, which are found by their bytes.
+ * Of each an instruction is moved that is as long as a jump:
+ *
+ *	vfork    b8 3a 00 00 00		mov $SYS_vfork, %eax
+ *		 0f 05			syscall
+ *		 57			push %rdi
+ *		 3d 01 f0 ff ff		cmp $-4095, %eax	is moved: parent and child go on
+ *there prctl    b8 9d 00 00 00		mov $SYS_prctl, %eax	is moved: the call comes next 0f 05
+ *syscall syscall  4c 8b 4c 24 08		mov 8(%rsp), %r9	is moved: the call comes
+ *next 0f 05			syscall
+ *
+ * One instruction takes the place of one, while all threads are stopped, as in displace.c; a thread
+ * that waits for its child is before it. That is not done to a probe's site unasked, because of
+ * breakpoints of others; in the middle of these functions none is expected. */
+#include "inject/inside.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "base/array.h"
+#include "symbols/maps.h"
+
+#define CODE_MOST (16u << 20) /* of a C library */
+#define MOST_LEN  16
+
+struct pattern {
+	enum inject_libc what;
+	uint8_t len, moved; /* bytes; where the instruction is that is moved */
+	uint8_t bytes[MOST_LEN];
+};
+
+/* clang-format off */
+static const struct pattern patterns[] = {
+#if defined(__x86_64__)
+	{LIBC_VFORK,   13, 8, {0xb8, 0x3a, 0, 0, 0, 0x0f, 0x05, 0x57, 0x3d, 0x01, 0xf0, 0xff, 0xff}},
+	{LIBC_PRCTL,   7, 0,  {0xb8, 0x9d, 0, 0, 0, 0x0f, 0x05}},
+	{LIBC_SYSCALL, 7, 0,  {0x4c, 0x8b, 0x4c, 0x24, 0x08, 0x0f, 0x05}},
+#elif defined(__aarch64__)
+	{LIBC_PRCTL,   8, 0,  {0xe8, 0x14, 0x80, 0xd2, 0x01, 0, 0, 0xd4}}, /* mov x8, #167; svc #0 */
+	{LIBC_SYSCALL, 8, 0,  {0xe6, 0x03, 0x07, 0xaa, 0x01, 0, 0, 0xd4}}, /* mov x6, x7; svc #0 */
+#else
+	{LIBC_VFORK, 0, 0, {0}},
+#endif
+};
+/* clang-format on */
+
+/* ---- the code that is searched */
+
+struct search {
+	struct range libc, program;
+	uint64_t device, inode; /* of the program */
+};
+
+static int take_code(void *arg, const struct mapped_file *m)
+{
+	static const struct str names[] = {STR("libc.so"), STR("libc-"), STR("ld-musl")};
+	struct str name = str_after_last(m->path, '/');
+	struct search *s = arg;
+
+	if (!m->inode || m->access[2] != 'x' || m->end - m->start > CODE_MOST)
+		return 0;
+	if (m->inode == s->inode && m->device == s->device && !s->program.end)
+		s->program = (struct range){.start = m->start, .end = m->end};
+	for (size_t i = 0; i < COUNT(names) && !s->libc.end; i++)
+		if (str_starts(name, names[i]))
+			s->libc = (struct range){.start = m->start, .end = m->end};
+	return 0;
+}
+
+/* A static program has the functions in itself. */
+static bool find_code(struct inject *x, struct range *out)
+{
+	struct buf text = BUF_INIT;
+	struct search s = {.inode = 0};
+	struct stat st;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)x->pid);
+	if (!stat(path, &st)) {
+		s.inode = st.st_ino;
+		s.device = (uint64_t)major(st.st_dev) << 32 | minor(st.st_dev);
+	}
+	if (!maps_read(x->pid, &text))
+		maps_parse_all(buf_as_str(&text), x->pid, take_code, &s);
+	buf_free(&text);
+	*out = s.libc.end ? s.libc : s.program;
+	return out->end;
+}
+
+/* ---- places */
+
+/* A prefix before the first byte would make it another instruction. */
+static bool begins_there(const struct pattern *p, const uint8_t *code, const uint8_t *at)
+{
+#if defined(__aarch64__)
+	(void)p;
+	return (at - code) % 4 == 0;
+#else
+	return p->bytes[0] != 0xb8 || (at > code && (at[-1] & 0xf0) != 0x40);
+#endif
+}
+
+static int plan_move(struct inject *x, const struct pattern *p, uint64_t at, struct inject_site *s)
+{
+	uint8_t jump[LANDING_FAR];
+	int err;
+
+	*s = (struct inject_site){.pc = at + p->moved,
+				  .patch = at + p->moved,
+				  .len = JUMP_NEAR,
+				  .copied_len = JUMP_NEAR,
+				  .is_far = true};
+	if (crosses_page(s->pc, JUMP_NEAR) || plan_is_disturbed(x, s->pc, JUMP_NEAR, s->pc, 0))
+		return -ENOENT;
+	err = landing_near(x, s->pc, LANDING_FAR, &s->landing);
+	if (!err)
+		err = landing_near(x, s->pc, COPY_ROOM, &s->copy);
+	if (!err && !landing_bytes(s->pc, s->landing, JUMP_NEAR, jump))
+		err = -ENOSPC;
+	if (err)
+		return err;
+	memcpy(s->before, p->bytes + p->moved, JUMP_NEAR);
+	memcpy(s->copied, p->bytes + p->moved, JUMP_NEAR);
+	memcpy(s->after, jump, JUMP_NEAR);
+	s->copy_end = s->pc + JUMP_NEAR;
+	s->resume = s->copy;
+	err = space_take(&x->space, s->copy, COPY_ROOM, false);
+	return err ? err : plan_settle(x, s, INJECT_DISPLACED, 0);
+}
+
+/* All places with the bytes of a pattern; those that cannot be changed are left out. */
+static int plan_pattern(struct inject *x, const struct pattern *p, uint64_t start,
+			const uint8_t *code, size_t len, struct inject_place *out, unsigned most)
+{
+	const uint8_t *at = code;
+	unsigned count = 0;
+
+	while (count < most && p->len &&
+	       (at = memmem(at, len - (size_t)(at - code), p->bytes, p->len))) {
+		int err = begins_there(p, code, at)
+				  ? plan_move(x, p, start + (uint64_t)(at - code), &out[count].site)
+				  : -ENOENT;
+
+		if (err == -ENOMEM)
+			return err;
+		out[count].what = p->what;
+		count += !err;
+		at++;
+	}
+	return (int)count;
+}
+
+int inject_plan_libc(struct inject *x, struct inject_place *out, unsigned most)
+{
+	struct range libc;
+	unsigned count = 0;
+	uint8_t *code;
+	size_t len;
+	int n = 0;
+
+	if (!find_code(x, &libc))
+		return 0;
+	len = (size_t)(libc.end - libc.start);
+	code = malloc(len);
+	if (!code)
+		return -ENOMEM;
+	if (inject_read(x, libc.start, code, len))
+		len = 0;
+	for (size_t i = 0; i < COUNT(patterns) && n >= 0; i++) {
+		n = plan_pattern(x, &patterns[i], libc.start, code, len, out + count, most - count);
+		count += n > 0 ? (unsigned)n : 0;
+	}
+	free(code);
+	return n < 0 ? n : (int)count;
+}
