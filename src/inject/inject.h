@@ -138,8 +138,7 @@ struct inject_place {
 	struct inject_site site;
 };
 
-/* Plan those of them that are as expected, at most `most`; how many, or -ENOMEM. Their trampolines
- * may be anywhere. */
+/* Plan those of them that are as expected, at most `most`; how many, or -ENOMEM. */
 int inject_plan_libc(struct inject *x, struct inject_place *out, unsigned most);
 /* Addresses for `size` bytes of code that reach `near` and its neighbourhood by a direct jump.
  * -ENOSPC, -ENOMEM. */

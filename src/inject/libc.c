@@ -1,17 +1,32 @@
+/* clang-format off */
 /* Places in the C library, or in a program that has one in itself, which are found by their bytes.
  * Of each an instruction is moved that is as long as a jump:
  *
  *	vfork    b8 3a 00 00 00		mov $SYS_vfork, %eax
  *		 0f 05			syscall
  *		 57			push %rdi
- *		 3d 01 f0 ff ff		cmp $-4095, %eax	is moved: parent and child go on
- *there prctl    b8 9d 00 00 00		mov $SYS_prctl, %eax	is moved: the call comes next 0f 05
- *syscall syscall  4c 8b 4c 24 08		mov 8(%rsp), %r9	is moved: the call comes
- *next 0f 05			syscall
+ *		 3d 01 f0 ff ff		cmp $-4095, %eax	is moved: parent and child go on there
+ *
+ *	prctl    b8 9d 00 00 00		mov $SYS_prctl, %eax	is moved: the call comes next
+ *		 0f 05			syscall
+ *
+ *	syscall  4c 8b 4c 24 08		mov 8(%rsp), %r9	is moved: the call comes next
+ *		 0f 05			syscall
+ *
+ * aarch64: what is before the call is moved, if it only moves a register or stores some on the stack.
+ *
+ *	prctl    d28014e8		mov x8, #167
+ *		 ...
+ *		 29067fe6		stp w6, wzr, [sp, #48]	is moved
+ *		 d4000001		svc #0
+ *
+ *	syscall  aa0703e6		mov x6, x7		is moved
+ *		 d4000001		svc #0
  *
  * One instruction takes the place of one, while all threads are stopped, as in displace.c; a thread
  * that waits for its child is before it. That is not done to a probe's site unasked, because of
  * breakpoints of others; in the middle of these functions none is expected. */
+/* clang-format on */
 #include "inject/inside.h"
 
 #include <errno.h>
@@ -39,8 +54,8 @@ static const struct pattern patterns[] = {
 	{LIBC_PRCTL,   7, 0,  {0xb8, 0x9d, 0, 0, 0, 0x0f, 0x05}},
 	{LIBC_SYSCALL, 7, 0,  {0x4c, 0x8b, 0x4c, 0x24, 0x08, 0x0f, 0x05}},
 #elif defined(__aarch64__)
-	{LIBC_PRCTL,   8, 0,  {0xe8, 0x14, 0x80, 0xd2, 0x01, 0, 0, 0xd4}}, /* mov x8, #167; svc #0 */
-	{LIBC_SYSCALL, 8, 0,  {0xe6, 0x03, 0x07, 0xaa, 0x01, 0, 0, 0xd4}}, /* mov x6, x7; svc #0 */
+	{LIBC_PRCTL,   4, 0,  {0xe8, 0x14, 0x80, 0xd2}},
+	{LIBC_SYSCALL, 8, 0,  {0xe6, 0x03, 0x07, 0xaa, 0x01, 0, 0, 0xd4}},
 #else
 	{LIBC_VFORK, 0, 0, {0}},
 #endif
@@ -92,27 +107,61 @@ static bool find_code(struct inject *x, struct range *out)
 
 /* ---- places */
 
-/* A prefix before the first byte would make it another instruction. */
-static bool begins_there(const struct pattern *p, const uint8_t *code, const uint8_t *at)
-{
 #if defined(__aarch64__)
-	(void)p;
-	return (at - code) % 4 == 0;
-#else
-	return p->bytes[0] != 0xb8 || (at > code && (at[-1] & 0xf0) != 0x40);
-#endif
+#define SUPERVISOR_CALL 0xd4000001u
+#define FAR_MOST	16 /* instructions from one that sets the number of a call to the call */
+
+static bool is_movable(uint32_t insn)
+{
+	bool is_on_stack = (insn >> 5 & 31) == 31;
+
+	return (insn & 0x7fe0ffe0) == 0x2a0003e0 ||		     /* mov x, x */
+	       (insn & 0x7f800000) == 0x52800000 ||		     /* mov x, # */
+	       ((insn & 0x7fc00000) == 0x29000000 && is_on_stack) || /* stp x, x, [sp, #] */
+	       ((insn & 0xbfc00000) == 0xb9000000 && is_on_stack);   /* str x, [sp, #] */
 }
 
-static int plan_move(struct inject *x, const struct pattern *p, uint64_t at, struct inject_site *s)
+/* The instruction that is moved; NULL: this is something else. */
+static const uint8_t *find_moved(const struct pattern *p, const uint8_t *code, const uint8_t *at,
+				 const uint8_t *end)
+{
+	uint32_t insn, before = 0;
+
+	(void)p;
+	if ((at - code) % 4)
+		return NULL;
+	for (unsigned i = 0; i < FAR_MOST && at + 4 <= end; i++, at += 4) {
+		memcpy(&insn, at, sizeof(insn));
+		if (insn == SUPERVISOR_CALL)
+			return is_movable(before) ? at - 4 : NULL;
+		if ((insn & 0x1c000000) == 0x14000000) /* branches */
+			return NULL;
+		before = insn;
+	}
+	return NULL;
+}
+#else
+/* A prefix before the first byte would make it another instruction. */
+static const uint8_t *find_moved(const struct pattern *p, const uint8_t *code, const uint8_t *at,
+				 const uint8_t *end)
+{
+	bool begins_here = p->bytes[0] != 0xb8 || (at > code && (at[-1] & 0xf0) != 0x40);
+
+	(void)end;
+	return begins_here ? at + p->moved : NULL;
+}
+#endif
+
+static int plan_move(struct inject *x, uint64_t at, const uint8_t *insn, struct inject_site *s)
 {
 	uint8_t jump[LANDING_FAR];
 	int err;
 
-	*s = (struct inject_site){.pc = at + p->moved,
-				  .patch = at + p->moved,
+	*s = (struct inject_site){.pc = at,
+				  .patch = at,
 				  .len = JUMP_NEAR,
 				  .copied_len = JUMP_NEAR,
-				  .is_far = true};
+				  .is_far = LANDING_FAR > JUMP_NEAR};
 	if (crosses_page(s->pc, JUMP_NEAR) || plan_is_disturbed(x, s->pc, JUMP_NEAR, s->pc, 0))
 		return -ENOENT;
 	err = landing_near(x, s->pc, LANDING_FAR, &s->landing);
@@ -122,8 +171,8 @@ static int plan_move(struct inject *x, const struct pattern *p, uint64_t at, str
 		err = -ENOSPC;
 	if (err)
 		return err;
-	memcpy(s->before, p->bytes + p->moved, JUMP_NEAR);
-	memcpy(s->copied, p->bytes + p->moved, JUMP_NEAR);
+	memcpy(s->before, insn, JUMP_NEAR);
+	memcpy(s->copied, insn, JUMP_NEAR);
 	memcpy(s->after, jump, JUMP_NEAR);
 	s->copy_end = s->pc + JUMP_NEAR;
 	s->resume = s->copy;
@@ -140,9 +189,10 @@ static int plan_pattern(struct inject *x, const struct pattern *p, uint64_t star
 
 	while (count < most && p->len &&
 	       (at = memmem(at, len - (size_t)(at - code), p->bytes, p->len))) {
-		int err = begins_there(p, code, at)
-				  ? plan_move(x, p, start + (uint64_t)(at - code), &out[count].site)
-				  : -ENOENT;
+		const uint8_t *moved = find_moved(p, code, at, code + len);
+		int err = moved ? plan_move(x, start + (uint64_t)(moved - code), moved,
+					    &out[count].site)
+				: -ENOENT;
 
 		if (err == -ENOMEM)
 			return err;

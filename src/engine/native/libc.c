@@ -33,13 +33,14 @@ static void go_on(struct native_code *c, uint64_t at)
 	asm_bytes(c, &at, sizeof(at));
 }
 
-/* Beside the trampolines: there is memory for them already. */
+/* Beside the trampolines if it may be: there is memory for them already. */
 static int write_code(struct native_process *p, const struct native_store *s, uint64_t near,
 		      struct inject_place *at, struct diag *d)
 {
 	struct libc_place place = {.what = at->what, .world = inject_world(p->x)};
 	struct native_code code;
-	int err = native_process_room(p, s, near, ROOM, &at->site.body, &place.inside, d);
+	int err = native_process_room(p, s, at->site.is_far ? near : at->site.pc, ROOM,
+				      &at->site.body, &place.inside, d);
 
 	if (err)
 		return err;
