@@ -267,6 +267,12 @@ const struct inject_world *inject_world(const struct inject *x)
 	return &x->world;
 }
 
+void inject_waits_at(struct inject *x, uint64_t address)
+{
+	if (x->wait_count < WAITS_MOST)
+		x->waits[x->wait_count++] = address;
+}
+
 void inject_may_displace(struct inject *x, bool may)
 {
 	x->may_displace = may;

@@ -131,15 +131,21 @@ enum inject_libc {
 	LIBC_VFORK,   /* vfork(): where parent and child come from the system call; x86-64 */
 	LIBC_PRCTL,   /* just before prctl(2) */
 	LIBC_SYSCALL, /* syscall(): just before the call, whose number and arguments are in place */
+	LIBC_CLONE,   /* just before clone(2), whose number is not in place; x86-64 */
+	LIBC_CLONE3,
 };
 
 struct inject_place {
 	enum inject_libc what;
+	uint64_t called; /* after the system call that comes next; 0: none does */
 	struct inject_site site;
 };
 
 /* Plan those of them that are as expected, at most `most`; how many, or -ENOMEM. */
 int inject_plan_libc(struct inject *x, struct inject_place *out, unsigned most);
+/* A trampoline makes a system call of the program there. Threads that wait in it do not count as
+ * being in code of ours. */
+void inject_waits_at(struct inject *x, uint64_t address);
 /* Addresses for `size` bytes of code that reach `near` and its neighbourhood by a direct jump.
  * -ENOSPC, -ENOMEM. */
 int inject_reserve(struct inject *x, uint64_t near, size_t size, uint64_t *out);

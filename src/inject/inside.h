@@ -74,6 +74,7 @@ uint64_t space_find(const struct space *s, size_t size, uint64_t low, uint64_t h
 #define ADOPTED_MOST 4096 /* pages of landings of earlier sessions */
 #define LEDGERS_MOST 64	  /* in one process: sessions that are over */
 #define PRESENT_MOST 256  /* pieces of shared memory */
+#define WAITS_MOST   8
 
 /* Bytes that a planned site changes, and bytes that must stay for it. */
 struct claim {
@@ -111,6 +112,8 @@ struct inject {
 	uint64_t old[LEDGERS_MOST]; /* ledgers of sessions that are over */
 	unsigned old_count;
 	bool may_displace;
+	uint64_t waits[WAITS_MOST]; /* addresses: see inject_waits_at() */
+	unsigned wait_count;
 	uint8_t ss, dd;		   /* of the last nop5 */
 	uint64_t shelf, shelf_end; /* a page of landings that may be anywhere near */
 };
@@ -171,7 +174,7 @@ bool threads_are_at(const struct threads *t, uint64_t start, uint64_t end);
 /* Is one of them in a signal handler that returns there, or may be? */
 bool threads_return_to(struct inject *x, const struct threads *t, uint64_t start, uint64_t end);
 /* Is one of them in a range of code that was planned, or may be? */
-bool threads_are_in(const struct threads *t, const struct space *s);
+bool threads_are_in(const struct threads *t, const struct inject *x);
 
 /* ---- sharers.c: processes that share the memory of the one whose threads are stopped */
 

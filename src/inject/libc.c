@@ -13,6 +13,9 @@
  *	syscall  4c 8b 4c 24 08		mov 8(%rsp), %r9	is moved: the call comes next
  *		 0f 05			syscall
  *
+ *	clone	 b8 38 00 00 00		mov $SYS_clone, %eax	is moved, and clone3() likewise
+ *		 0f 05			syscall
+ *
  * aarch64: what is before the call is moved, if it only moves a register or stores some on the stack.
  *
  *	prctl    d28014e8		mov x8, #167
@@ -40,6 +43,7 @@
 
 #define CODE_MOST (16u << 20) /* of a C library */
 #define MOST_LEN  16
+#define CALL_LEN  (LANDING_FAR > JUMP_NEAR ? 2 : 4) /* syscall or svc */
 
 struct pattern {
 	enum inject_libc what;
@@ -53,6 +57,8 @@ static const struct pattern patterns[] = {
 	{LIBC_VFORK,   13, 8, {0xb8, 0x3a, 0, 0, 0, 0x0f, 0x05, 0x57, 0x3d, 0x01, 0xf0, 0xff, 0xff}},
 	{LIBC_PRCTL,   7, 0,  {0xb8, 0x9d, 0, 0, 0, 0x0f, 0x05}},
 	{LIBC_SYSCALL, 7, 0,  {0x4c, 0x8b, 0x4c, 0x24, 0x08, 0x0f, 0x05}},
+	{LIBC_CLONE,   7, 0,  {0xb8, 0x38, 0, 0, 0, 0x0f, 0x05}},
+	{LIBC_CLONE3,  7, 0,  {0xb8, 0xb3, 0x01, 0, 0, 0x0f, 0x05}},
 #elif defined(__aarch64__)
 	{LIBC_PRCTL,   4, 0,  {0xe8, 0x14, 0x80, 0xd2}},
 	{LIBC_SYSCALL, 8, 0,  {0xe6, 0x03, 0x07, 0xaa, 0x01, 0, 0, 0xd4}},
@@ -197,6 +203,7 @@ static int plan_pattern(struct inject *x, const struct pattern *p, uint64_t star
 		if (err == -ENOMEM)
 			return err;
 		out[count].what = p->what;
+		out[count].called = p->moved ? 0 : out[count].site.copy_end + CALL_LEN;
 		count += !err;
 		at++;
 	}

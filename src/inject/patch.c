@@ -311,7 +311,7 @@ static int look_for_threads(void *arg)
 
 	if (err)
 		return err;
-	inside = threads_are_in(&threads, &x->space);
+	inside = threads_are_in(&threads, x);
 	threads_resume(&threads);
 	return inside;
 }
@@ -343,9 +343,8 @@ static int write_stopped(void *arg)
 
 	if (err)
 		return err;
-	err = threads_are_in(&threads, &w->x->space)
-		      ? -EAGAIN
-		      : inject_write(w->x, w->address, w->bytes, w->len);
+	err = threads_are_in(&threads, w->x) ? -EAGAIN
+					     : inject_write(w->x, w->address, w->bytes, w->len);
 	threads_resume(&threads);
 	return err;
 }

@@ -475,12 +475,20 @@ static bool is_planned(const struct space *s, uint64_t at)
 	return false;
 }
 
-bool threads_are_in(const struct threads *t, const struct space *s)
+static bool waits_at(const struct inject *x, uint64_t at)
+{
+	for (unsigned i = 0; i < x->wait_count; i++)
+		if (x->waits[i] == at)
+			return true;
+	return false;
+}
+
+bool threads_are_in(const struct threads *t, const struct inject *x)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		uint64_t at = t->all[i].is_ended ? UINT64_MAX : place_of(&t->all[i]).pc;
 
-		if (!at || is_planned(s, at))
+		if (!at || (is_planned(&x->space, at) && !waits_at(x, at)))
 			return true;
 	}
 	return false;

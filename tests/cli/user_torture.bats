@@ -187,26 +187,27 @@ counts() {
 	target= tracer= other=
 }
 
-@test "threads that make children by vfork all the time" {
+@test "threads that make children by vfork and posix_spawn all the time" {
 	cp "$TARGETS/vforks" "$dir"
 	# One with 1-byte nops, as Debian's programs have them.
 	! [ -e /usr/include/x86_64-linux-gnu/sys/sdt.h ] || cc -O2 -o "$dir/old" "$ROOT/tests/targets/vforks.c" -lpthread
 	for program in "$dir"/vforks "$dir"/old; do
 		[ -x "$program" ] || continue
-		start_target "$program" $((50 * times)) 4 100
-		start_tracer "usdt:$program:vforks:parent { @n = count(); @by[str(arg1)] = count(); printf(\"%d\n\", arg0) }" --user -p $target
-		counts $((20000 * times))
-		grep -qx "children $((150 * times)) ended, $((50 * times)) called exec" "$dir/printed"
-		grep -qx "@by\[the parent\]: $((20000 * times))" "$output_file"
-		[ "$(grep -cE '^[0-9]+$' "$output_file")" = $((20000 * times)) ] || grep -qi '^lost' "$messages"
-		exec 8>&-
+		for how in vfork spawn; do
+			start_target "$program" $((50 * times)) 4 100 0 $how
+			start_tracer "usdt:$program:vforks:parent { @n = count(); @by[str(arg1)] = count(); printf(\"%d\n\", arg0) }" --user -p $target
+			counts $((20000 * times))
+			grep -qx "children $((150 * times)) ended, $((50 * times)) called exec" "$dir/printed"
+			grep -qx "@by\[the parent\]: $((20000 * times))" "$output_file"
+			[ "$(grep -cE '^[0-9]+$' "$output_file")" = $((20000 * times)) ] || grep -qi '^lost' "$messages"
+			exec 8>&-
+		done
 	done
 }
 
-@test "children of vfork fire while other threads do: each event is counted and recorded once" {
-	cp "$TARGETS/vforks" "$dir"
-	rounds=$((20 * times))
-	start_target "$dir/vforks" $rounds 4 100 100
+# fire_too HOW: children that share the memory of their parents fire, too.
+fire_too() {
+	start_target "$dir/vforks" $rounds 4 100 100 "$1"
 	start_tracer "usdt:$dir/vforks:vforks:* { @n = count(); @by[str(arg1)] = count(); @set[arg0] = arg0; printf(\"%d\n\", arg0) }" \
 		--user --ring-size=64M -p $target
 	counts $((800 * rounds))
@@ -215,12 +216,19 @@ counts() {
 	grep -qx "@by\[the child\]: $((400 * rounds))" "$output_file"
 	lost=$(sed -n 's/^Lost \([0-9]*\) event.*/\1/p' "$messages" | head -1)
 	[ "$(($(grep -cE '^[0-9]+$' "$output_file") + ${lost:-0}))" = $((800 * rounds)) ]
+	exec 8>&-
 }
 
-@test "tracers come, and are killed, while children of vfork are at the sites" {
+@test "children of vfork fire while other threads do: each event is counted and recorded once" {
 	cp "$TARGETS/vforks" "$dir"
-	start_target "$dir/vforks" 1000000 4 10 100
-	echo >&8
+	rounds=$((20 * times))
+	for how in vfork clone; do
+		fire_too $how
+	done
+}
+
+# come_and_go: tracers of $target.
+come_and_go() {
 	for turn in $(seq $((2 * times))); do
 		"$NOPAL" --user -q -o /dev/null -p $target -e "usdt:$dir/vforks:vforks:* { @[probe] = count(); printf(\"%d %s\n\", arg0, str(arg1)) }" \
 			>/dev/null 2>&1 3>&- &
@@ -233,4 +241,16 @@ counts() {
 	"$NOPAL" clean $target || true
 	kill -0 $target
 	[ ! -s "$dir/printed" ]
+}
+
+@test "tracers come, and are killed, while children of vfork are at the sites" {
+	cp "$TARGETS/vforks" "$dir"
+	for how in vfork clone; do
+		start_target "$dir/vforks" 1000000 4 10 100 $how
+		echo >&8
+		come_and_go
+		exec 8>&-
+		kill -9 $target
+		wait $target || true
+	done
 }

@@ -1,18 +1,24 @@
 // flags: -pthread
-/* A traced program whose threads make children by vfork(), which share its memory until they end or
- * call exec.
+/* A traced program whose threads make children that share its memory until they end or call exec:
+ * by vfork(), by clone() as vfork() does it but with a stack of their own, or by posix_spawn().
  *
- *   vforks ROUNDS [THREADS [HITS [OF_CHILD]]]
+ *   vforks ROUNDS [THREADS [HITS [OF_CHILD [vfork|clone|spawn]]]]
  *
  * waits for a line; then each thread, ROUNDS times, fires vforks:parent(int i, const char *text)
- * HITS times, and a child of it vforks:child(int i, const char *text) OF_CHILD times. It prints
+ * HITS times, and a child of it vforks:child(int i, const char *text) OF_CHILD times; not those of
+ * posix_spawn(), in which no code of the program runs. It prints
  * "children N ended, N called exec", and ends with 1 as soon as one of them was killed. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +27,7 @@
 extern char **environ;
 
 static long rounds, hits, hits_of_child;
+static const char *how = "vfork";
 static atomic_long ended, called_exec;
 
 static __attribute__((noinline)) void fire_parent(int i)
@@ -43,19 +50,39 @@ static int cpu_of_rseq(void)
 	return *(volatile int *)((char *)__builtin_thread_pointer() + __rseq_offset + 4);
 }
 
+static char *const arguments[] = {"true", NULL};
+
+/* Every fourth becomes another program. */
+static int be_child(void *round)
+{
+	for (int i = 0; i < hits_of_child; i++)
+		fire_child(i);
+	if (*(long *)round % 4 == 0)
+		execve("/bin/true", arguments, environ);
+	_exit(0);
+}
+
+static pid_t spawn(void)
+{
+	pid_t child;
+
+	return posix_spawn(&child, "/bin/true", NULL, NULL, arguments, environ) ? -1 : child;
+}
+
 static void make_child(long round)
 {
-	static char *const arguments[] = {"true", NULL};
-	int status = -1, cpu = cpu_of_rseq();
-	pid_t child = vfork();
+	static _Thread_local _Alignas(16) char stack[64 << 10];
+	volatile int cpu = cpu_of_rseq();
+	int status = -1;
+	pid_t child;
 
-	if (!child) {
-		for (int i = 0; i < hits_of_child; i++)
-			fire_child(i);
-		if (round % 4 == 0)
-			execve("/bin/true", arguments, environ);
-		_exit(0);
-	}
+	if (!strcmp(how, "clone"))
+		child = clone(be_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
+			      &round);
+	else
+		child = strcmp(how, "spawn") ? vfork() : spawn();
+	if (!child)
+		be_child(&round);
 	if (cpu >= 0 && cpu_of_rseq() < 0) {
 		dprintf(STDOUT_FILENO, "the thread has no CPU any more\n");
 		_exit(1);
@@ -88,6 +115,7 @@ int main(int argc, char **argv)
 	rounds = argc > 1 ? atol(argv[1]) : 1;
 	hits = argc > 3 ? atol(argv[3]) : 1;
 	hits_of_child = argc > 4 ? atol(argv[4]) : 0;
+	how = argc > 5 ? argv[5] : how;
 	if (count < 1 || count > 64 || !fgets(line, sizeof(line), stdin))
 		return 2;
 	for (int i = 0; i < count; i++)

@@ -76,7 +76,7 @@ static void ask(struct native_code *c, const struct libc_place *place)
 	asm_call(c, place->inside + native_function("inside_filter"));
 }
 
-void filter_code(struct native_code *c, const struct libc_place *place)
+void filter_code(struct native_code *c, struct libc_place *place)
 {
 	const uint32_t saved = ASM_CALL_CHANGES;
 	int out = asm_label(c), asks = asm_label(c);

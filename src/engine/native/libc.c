@@ -10,7 +10,7 @@
 #define PLACES_MOST 8
 #define ROOM	    256u
 
-typedef void code_fn(struct native_code *c, const struct libc_place *place);
+typedef void code_fn(struct native_code *c, struct libc_place *place);
 
 /* clang-format off */
 static const struct {
@@ -20,10 +20,12 @@ static const struct {
 	[LIBC_VFORK]   = {vfork_code,  true},
 	[LIBC_PRCTL]   = {filter_code, false},
 	[LIBC_SYSCALL] = {filter_code, false},
+	[LIBC_CLONE]   = {clone_code,  true},
+	[LIBC_CLONE3]  = {clone_code,  true},
 };
 /* clang-format on */
 
-static void go_on(struct native_code *c, uint64_t at)
+void libc_go_on(struct native_code *c, uint64_t at)
 {
 	int target = asm_label(c);
 
@@ -37,7 +39,8 @@ static void go_on(struct native_code *c, uint64_t at)
 static int write_code(struct native_process *p, const struct native_store *s, uint64_t near,
 		      struct inject_place *at, struct diag *d)
 {
-	struct libc_place place = {.what = at->what, .world = inject_world(p->x)};
+	struct libc_place place = {
+		.what = at->what, .called = at->called, .world = inject_world(p->x)};
 	struct native_code code;
 	int err = native_process_room(p, s, at->site.is_far ? near : at->site.pc, ROOM,
 				      &at->site.body, &place.inside, d);
@@ -46,7 +49,9 @@ static int write_code(struct native_process *p, const struct native_store *s, ui
 		return err;
 	code_open(&code, at->site.body);
 	kinds[at->what].make(&code, &place);
-	go_on(&code, at->site.resume);
+	libc_go_on(&code, at->site.resume);
+	if (place.waits_at)
+		inject_waits_at(p->x, place.waits_at);
 	return native_process_write(p, &code);
 }
 

@@ -9,8 +9,13 @@
 struct libc_place {
 	enum inject_libc what;
 	const struct inject_world *world;
-	uint64_t inside; /* the functions of inside.h */
+	uint64_t inside;   /* the functions of inside.h */
+	uint64_t called;   /* as in struct inject_place */
+	uint64_t waits_at; /* where code for the place makes a system call itself; 0: it does not */
 };
+
+/* Jump there. */
+void libc_go_on(struct native_code *c, uint64_t at);
 
 /* Enable those that are found, and then look whether the process has a filter already. They are
  * not found in all C libraries. -errno with a message. */

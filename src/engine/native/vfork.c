@@ -7,6 +7,8 @@
 #include "engine/native/vfork.h"
 
 #include <linux/rseq.h>
+#include <sched.h>
+#include <sys/syscall.h>
 
 #if defined(__x86_64__)
 
@@ -14,7 +16,7 @@
 
 /* In place of a comparison after the system call, in the middle of a function that may change these
  * registers. */
-void vfork_code(struct native_code *c, const struct libc_place *place)
+void vfork_code(struct native_code *c, struct libc_place *place)
 {
 	int child = asm_label(c), out = asm_label(c);
 	int32_t offset = place->world->rseq + (int32_t)offsetof(struct rseq, cpu_id);
@@ -40,8 +42,34 @@ void vfork_code(struct native_code *c, const struct libc_place *place)
 	asm_bind(c, out);
 }
 
+/* Of such a child the system call is made here: after it there is no room for a jump in clone().
+ * Threads, and children of fork(), have a struct rseq of their own. */
+void clone_code(struct native_code *c, struct libc_place *place)
+{
+	int other = asm_label(c);
+
+	if (place->what == LIBC_CLONE)
+		asm_mov(c, TMP, RDI); /* flags */
+	else
+		asm_load(c, 8, false, TMP, MEM(RDI, 0)); /* of struct clone_args */
+	asm_alu_imm(c, ALU_AND, TMP, CLONE_VM | CLONE_VFORK | CLONE_SETTLS);
+	asm_alu_imm(c, ALU_CMP, TMP, CLONE_VM | CLONE_VFORK);
+	asm_jump_if(c, COND_NE, other);
+	asm_const(c, ACC, place->what == LIBC_CLONE ? SYS_clone : SYS_clone3);
+	asm_bytes(c, "\x0f\x05", 2); /* syscall */
+	place->waits_at = c->address + c->bytes.len;
+	vfork_code(c, place);
+	libc_go_on(c, place->called);
+	asm_bind(c, other);
+}
+
 #else
-void vfork_code(struct native_code *c, const struct libc_place *place)
+void vfork_code(struct native_code *c, struct libc_place *place)
+{
+	(void)c, (void)place;
+}
+
+void clone_code(struct native_code *c, struct libc_place *place)
 {
 	(void)c, (void)place;
 }
