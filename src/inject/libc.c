@@ -13,7 +13,7 @@
  *	syscall  4c 8b 4c 24 08		mov 8(%rsp), %r9	is moved: the call comes next
  *		 0f 05			syscall
  *
- *	clone	 b8 38 00 00 00		mov $SYS_clone, %eax	is moved, and clone3() likewise
+ *	clone	 b8 38 00 00 00		mov $SYS_clone, %eax	is moved; that of clone3, too
  *		 0f 05			syscall
  *
  * aarch64: what is before the call is moved, if it only moves a register or stores some on the stack.

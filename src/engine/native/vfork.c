@@ -49,9 +49,9 @@ void clone_code(struct native_code *c, struct libc_place *place)
 	int other = asm_label(c);
 
 	if (place->what == LIBC_CLONE)
-		asm_mov(c, TMP, RDI); /* flags */
+		asm_mov(c, TMP, RDI); /* the flags */
 	else
-		asm_load(c, 8, false, TMP, MEM(RDI, 0)); /* of struct clone_args */
+		asm_load(c, 8, false, TMP, MEM(RDI, 0)); /* the first word of its argument */
 	asm_alu_imm(c, ALU_AND, TMP, CLONE_VM | CLONE_VFORK | CLONE_SETTLS);
 	asm_alu_imm(c, ALU_CMP, TMP, CLONE_VM | CLONE_VFORK);
 	asm_jump_if(c, COND_NE, other);
