@@ -33,6 +33,17 @@ static struct span span_of_line(struct span span)
 	return span;
 }
 
+/* A warning of a place that is looked at several times, as for programs of several kinds. */
+static bool is_repeated(const struct diag *d, const struct message *m)
+{
+	for (const struct message *old = d->first; old; old = old->next)
+		if (old->tag == m->tag && old->level == m->level && old->span.at == m->span.at &&
+		    old->span.lines_above == m->span.lines_above &&
+		    str_eq(old->span.path, m->span.path) && str_eq(old->text, m->text))
+			return true;
+	return false;
+}
+
 static void add_message(struct diag *d, enum diag_level level, const char *tag, struct span span,
 			const char *format, va_list args)
 {
@@ -54,6 +65,11 @@ static void add_message(struct diag *d, enum diag_level level, const char *tag, 
 	m->span.path = arena_str(&d->arena, span.path);
 	m->span.source = arena_str(&d->arena, m->span.source);
 	m->text = arena_vprintf(&d->arena, format, args);
+	if (level == DIAG_WARNING && span.source.ptr && is_repeated(d, m)) {
+		--*count;
+		d->is_full = true; /* it gets no hint */
+		return;
+	}
 	if (d->last)
 		d->last->next = m;
 	else

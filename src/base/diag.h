@@ -34,13 +34,14 @@ struct message {
 	struct message *next;
 };
 
-/* A list of messages; beyond DIAG_LIMIT they are counted, but their text is not kept. */
+/* A list of messages; beyond DIAG_LIMIT they are counted, but their text is not kept. A warning of
+ * a text is kept once. */
 #define DIAG_LIMIT 100
 struct diag {
 	struct arena arena;
 	struct message *first, *last;
 	unsigned errors, warnings;
-	bool is_full; /* the newest message was not kept */
+	bool is_full; /* the newest message was not kept, or repeats an older one */
 };
 
 /* clang-format off */
@@ -56,8 +57,8 @@ int diag_error_at(struct diag *d, int err, const char *tag, struct span span, co
 #define diag_warn(d, tag, ...) diag_warn_at((d), (tag), (struct span){0}, __VA_ARGS__)
 void diag_warn_at(struct diag *d, const char *tag, struct span span, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* No failure is silent: when `err` is one and `d` has no error yet, add "cannot WHAT: ...". Returns
- * `err`. */
+/* No failure is silent: when `err` is one (-ECANCELED is none), and `d` has no error yet, add
+ * "cannot WHAT: ...". Returns `err`. */
 int diag_ensure(struct diag *d, int err, const char *what);
 /* The hint of the newest message. */
 void diag_hint(struct diag *d, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -28,8 +28,7 @@ static struct variable *new_variable(struct check *c, struct expr *target)
 	return v;
 }
 
-/* Do both point, but to values of other types? */
-static bool points_elsewhere(const struct type *a, const struct type *b)
+bool type_points_elsewhere(const struct type *a, const struct type *b)
 {
 	const struct ctype *x = type_target(a), *y = type_target(b);
 
@@ -45,7 +44,7 @@ static void take_in(struct check *c, const struct expr *target, struct str name,
 		    struct type *known, struct expr *value, struct mark first)
 {
 	const struct type *t = &value->shape.type;
-	bool is_elsewhere = points_elsewhere(known, t);
+	bool is_elsewhere = type_points_elsewhere(known, t);
 
 	check_reorder(c, value, known);
 	if (!is_elsewhere && !check_merge(c, known, t))

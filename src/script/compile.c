@@ -182,6 +182,8 @@ static int find_types(struct script *s, const struct variants *all, struct diag 
 		return err;
 	c.d = d;
 	err = check_all(&c, all);
+	if (!err && !s->has_program)
+		warnings_find(s, all->first, d);
 	if (!err && c.changed)
 		return diag_error(d, -EINVAL, "too-big", "cannot infer the types of the script");
 	return err;

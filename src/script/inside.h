@@ -181,6 +181,8 @@ int uses_find(struct arena *a, const struct tree_clause *c, struct uses *out); /
 int resolve_probes(struct script *s, const struct script_source *source, struct diag *d);
 /* compile.c: the code of all attachments that no program has yet */
 int compile_program(struct script *s, struct program **out, struct diag *d);
+/* warnings.c: once all types are found; the first variant of each clause */
+void warnings_find(const struct script *s, struct variant *const *first, struct diag *d);
 /* config.c: defaults, then the config block, then the environment. */
 int config_apply(struct script *s, struct diag *d);
 /* The mode of a stack by its name. False: there is none. */
@@ -398,6 +400,8 @@ void check_settle(struct check *c, struct expr *e);
 const struct ctype *check_pointer_to(struct check *c, const struct ctype *to);
 /* What a pointer points to; NULL: it is none. */
 const struct ctype *type_target(const struct type *t);
+/* Do both point, but to values of other types? */
+bool type_points_elsewhere(const struct type *a, const struct type *b);
 bool ctype_is_composite(const struct ctype *t); /* a struct or union */
 
 void check_call(struct check *c, struct expr *e);  /* f(a), and builtin names: pid */

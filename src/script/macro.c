@@ -226,6 +226,7 @@ struct expr *parse_macro_use(struct parser *p, struct str name, struct mark mark
 	if (m->is_function)
 		p->fors = p->returned = 0;
 	e = m->is_function ? function_block(p, &call) : parse_block_value(p);
+	e->macro = m->is_standard ? MACRO_STANDARD : MACRO_OURS;
 	p->loops = loops;
 	p->fors = fors;
 	p->returned = returned;

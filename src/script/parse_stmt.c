@@ -216,6 +216,7 @@ static void parse_simple(struct parser *p, struct stmt *s)
 		if (s->target->kind == EXPR_NAME && str_eq_text(s->target->text, "_") && !a->op) {
 			s->kind = STMT_EXPR; /* the value is of no interest */
 			s->target = NULL;
+			s->is_discard = true;
 		} else if (s->target->kind != EXPR_MAP && s->target->kind != EXPR_VARIABLE) {
 			refuse_target(p, s->target);
 		}

@@ -77,6 +77,12 @@ enum expr_kind {
 	EXPR_OFFSETOF, /* offsetof(T, x.y)  text, named or args[0]         */
 };
 
+enum macro_kind {
+	MACRO_NONE,
+	MACRO_OURS, /* of the script, or one of its functions */
+	MACRO_STANDARD,
+};
+
 struct expr {
 	enum expr_kind kind;
 	enum operator op;
@@ -85,6 +91,7 @@ struct expr {
 	bool is_part;	  /* of `args`: made by check_whole */
 	bool is_function; /* EXPR_BLOCK that `return` leaves */
 	bool is_whole;	  /* `args` itself: number and args are its parts */
+	uint8_t macro;	  /* EXPR_BLOCK: enum macro_kind of what it is a use of */
 	uint16_t depth;	  /* of the tree below, 1 for a leaf */
 	uint16_t arg_count;
 	struct mark mark;
@@ -131,6 +138,7 @@ struct stmt {
 	struct stmt *body, *other;
 	struct stmt *next;
 	bool leaves_function; /* STMT_RETURN: `target` is what it sets, if there is a value */
+	bool is_discard;      /* STMT_EXPR: _ = value */
 	bool is_last;	      /* STMT_EXPR without a semicolon before "}": the value of a block */
 	uint32_t span;	      /* as of an expression */
 };

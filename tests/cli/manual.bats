@@ -97,6 +97,16 @@ check_manual() {
 	done
 }
 
+@test "warnings: all of them, or none" {
+	run "$NOPAL" -k --no-warnings -e 'BEGIN { }'
+	[ "$status" = 2 ]
+	[[ "$output" == *"-k and --no-warnings cannot be combined"* ]]
+	run --separate-stderr "$NOPAL" -q --no-warnings -e 'BEGIN { print(1); 5; exit(); 6 }'
+	[ "$output" = 1 ]
+	# shellcheck disable=SC2154
+	[ "$stderr" = "" ]
+}
+
 # in_page HEADER PAGE: every function that the header declares is in the page's synopsis.
 in_page() {
 	local names name missing=
