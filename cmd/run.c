@@ -260,6 +260,8 @@ static int trace(const char *script, const struct run *run, struct outputs *outp
 	int code, err;
 
 	err = nopal_trace_open(script, &options, &t, d);
+	if (err == -ECANCELED) /* the options of the script were asked for, and given */
+		return EXIT_OK;
 	if (err)
 		return show_messages(d);
 	/* A script that was compiled while memory was short may be incomplete. */
@@ -290,7 +292,9 @@ static int dump(const char *script, const struct run *run, struct outputs *outpu
 {
 	struct nopal_trace_options options = trace_options(run, outputs);
 
-	return nopal_trace_dump(script, &options, run->dump_kind, d) ? show_messages(d) : EXIT_OK;
+	int err = nopal_trace_dump(script, &options, run->dump_kind, d);
+
+	return err && err != -ECANCELED ? show_messages(d) : EXIT_OK;
 }
 
 int run_script(const char *script, const struct run *run)

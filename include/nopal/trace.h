@@ -125,7 +125,8 @@ struct nopal_trace_options {
 
 /* Compile and load a script. Nothing is attached or printed yet. -EINVAL: the script has errors;
  * -ENOENT: a probe, file or process does not exist; -EPERM, -EACCES: missing privileges; -ENOTSUP:
- * the kernel lacks a feature. */
+ * the kernel lacks a feature; -ECANCELED, without a message: --help was among the parameters, and
+ * `output` has got the options that the script declares. */
 int nopal_trace_open(const char *script, const struct nopal_trace_options *options,
 		     struct nopal_trace **out, struct nopal_diag *d);
 /* Only compile, as far as is needed, and pass the text of the dump to options->output. */

@@ -99,7 +99,7 @@ void diag_warn_at(struct diag *d, const char *tag, struct span span, const char 
 
 int diag_ensure(struct diag *d, int err, const char *what)
 {
-	if (err >= 0 || !d || d->errors)
+	if (err >= 0 || err == -ECANCELED || !d || d->errors)
 		return err;
 	return diag_error(d, err, err == -ENOMEM ? "no-memory" : "failed", "cannot %s: %s", what,
 			  strerror(-err));

@@ -339,14 +339,19 @@ static struct type declared_type(struct check *c, const struct expr *target)
 {
 	const struct ctype *named = check_ctype(c, target->named);
 	struct type t = check_value_type(c, named);
+	uint64_t count;
 
 	if (check_named_text(named, &t))
 		return t;
 	if (!check_ctype_known(named))
 		check_unknown_type(c, target, named);
-	else if (t.kind != TYPE_INT)
-		check_error(c, target, "unsupported",
-			    "only integers, enums and pointers can be declared");
+	else if (named->kind == CTYPE_ARRAY && !ctype_count(named, &count))
+		check_error(c, target, "unsupported", "the array needs the number of its elements");
+	else if (t.kind == TYPE_NONE && (named->kind == CTYPE_ARRAY || ctype_is_composite(named)))
+		t = check_whole_type(c, target, named);
+	else if (t.kind == TYPE_NONE || t.kind == TYPE_FLOAT)
+		check_error(c, target, "unsupported", "a variable cannot be declared as %s",
+			    t.kind == TYPE_FLOAT ? "a float" : "void");
 	return t;
 }
 

@@ -320,6 +320,13 @@ static struct type settle_type(struct settle *s, const struct ctype *t, unsigned
 	return value;
 }
 
+struct type check_whole_type(struct check *c, const struct expr *e, const struct ctype *t)
+{
+	struct settle s = {c, e, 0};
+
+	return settle_type(&s, t, 0);
+}
+
 void check_settle(struct check *c, struct expr *e)
 {
 	struct settle s = {c, e, 0};

@@ -136,8 +136,8 @@ void check_variable(struct check *c, struct expr *e)
 		e->shape = v->shape;
 		if (v->assigned != c->pass)
 			diag_warn_at(c->d, "unassigned", script_span(c->s, e->mark),
-				     "variable '$%.*s' has no value yet: it is 0",
-				     STR_FMT(e->text));
+				     "variable '$%.*s' has no value yet: it is %s",
+				     STR_FMT(e->text), expr_is_int(e) ? "0" : "empty");
 		return;
 	}
 	check_error(c, e, "undefined-variable", "variable '$%.*s' is used before it has a value",

@@ -112,19 +112,51 @@ static void list_options(const struct script *s, struct diag *d)
 	buf_free(&list);
 }
 
-int params_check(const struct script *s, struct diag *d)
+/* "--limit=10", "--all" */
+static void print_option(const struct script *s, const struct declared_option *o, struct buf *out)
+{
+	struct mark text = o->otherwise ? o->otherwise->mark : (struct mark){0, 0};
+
+	buf_printf(out, "--%.*s", STR_FMT(o->name));
+	if (text.len)
+		buf_printf(out, "=%.*s", (int)text.len, s->text.ptr + text.at);
+}
+
+void script_help(const struct script *s, struct buf *out)
+{
+	struct buf option = BUF_INIT;
+	int width = 0;
+
+	buf_printf(out, s->tree.declared ? "Options of %.*s:\n" : "%.*s has no options\n",
+		   STR_FMT(s->path));
+	for (int is_last = 0; is_last < 2; is_last++)
+		for (const struct declared_option *o = s->tree.declared; o; o = o->next) {
+			buf_clear(&option);
+			print_option(s, o, &option);
+			if (!is_last)
+				width = (int)option.len > width ? (int)option.len : width;
+			else if (o->about.len)
+				buf_printf(out, "  %-*.*s  %.*s\n", width,
+					   STR_FMT(buf_as_str(&option)), STR_FMT(o->about));
+			else
+				buf_printf(out, "  %.*s\n", STR_FMT(buf_as_str(&option)));
+		}
+	buf_free(&option);
+}
+
+int params_check(struct script *s, struct diag *d)
 {
 	for (unsigned i = 0; i < s->named_count; i++) {
 		struct str name = s->named[i].name;
 
 		if (is_declared(s, name))
 			continue;
-		if (str_eq_text(name, "help"))
-			diag_error(d, -EINVAL, "script-help", "'%.*s' is a script",
-				   STR_FMT(s->path));
-		else
-			diag_error(d, -EINVAL, "unknown-param", "the script has no option '--%.*s'",
-				   STR_FMT(name));
+		if (str_eq_text(name, "help")) {
+			s->facts.wants_help = true;
+			continue;
+		}
+		diag_error(d, -EINVAL, "unknown-param", "the script has no option '--%.*s'",
+			   STR_FMT(name));
 		list_options(s, d);
 		return -EINVAL;
 	}

@@ -168,7 +168,7 @@ bool probe_may_come_later(const struct script *s, const struct probe_spec *p);
 /* getopt.c: take the caller's parameters, which may be gone when the script is extended, and keep
  * those that have names apart (-ENOMEM); complain of names that the script does not declare */
 int params_take(struct script *s);
-int params_check(const struct script *s, struct diag *d);
+int params_check(struct script *s, struct diag *d);
 /* import.c: add the texts of imported files. -errno with a message */
 int imports_take(struct script *s, struct diag *d);
 /* trials.c: leave only the probes that are asked for. -errno with a message */
@@ -397,6 +397,8 @@ struct type check_value_type(struct check *c, const struct ctype *t);
 struct type check_array_of(struct check *c, const struct type *element, unsigned count);
 /* A struct or array in memory becomes a value: all of it is read, into a tuple. */
 void check_settle(struct check *c, struct expr *e);
+/* The type of such a value; `e` is for messages. */
+struct type check_whole_type(struct check *c, const struct expr *e, const struct ctype *t);
 const struct ctype *check_pointer_to(struct check *c, const struct ctype *to);
 /* What a pointer points to; NULL: it is none. */
 const struct ctype *type_target(const struct type *t);

@@ -125,7 +125,9 @@ struct script_facts {
 	bool uses_langs;      /* langstack ...: their language runtimes, too */
 	bool uses_stacks;     /* ustack, usym: processes must be remembered while they live */
 	bool uses_tracepoints;
-	bool uses_signal;  /* SIGUSR1 is not for printing maps */
+	bool wants_help;  /* --help among the parameters, and no option of the script: script_help()
+			   */
+	bool uses_signal; /* SIGUSR1 is not for printing maps */
 	bool needs_images; /* a usdt path is empty or `*`, or a pattern for a process: images mapped
 			      later matter too */
 	struct str trunc_trailer; /* ".." */
@@ -159,6 +161,8 @@ int script_compile(struct script *s, struct program **out, struct diag *d);
 int script_extend(struct script *s, const struct script_source *source, struct program **out,
 		  const void **image, struct diag *d);
 void script_facts(const struct script *s, struct script_facts *out);
+/* The options that the script declares, one a line. */
+void script_help(const struct script *s, struct buf *out);
 /* The process of -p, when it is known only after parsing (the command of -c). */
 void script_set_pid(struct script *s, pid_t pid);
 /* After script_resolve: number of probes, for "Attaching N probes...": one that has several sites

@@ -279,10 +279,28 @@ void session_open_watch(struct nopal_trace *t, struct diag *d)
 			  strerror(-err));
 }
 
+/* The caller gets what the script's options are instead of a run, if that is asked for. */
+static int give_help(struct nopal_trace *t)
+{
+	struct buf text = BUF_INIT;
+	int err = 0;
+
+	script_facts(t->script, &t->facts);
+	if (!t->facts.wants_help || !t->options.output)
+		return 0;
+	script_help(t->script, &text);
+	err = text.failed ? -ENOMEM : -ECANCELED;
+	if (err == -ECANCELED)
+		t->options.output(t->options.output_arg, text.ptr, text.len);
+	buf_free(&text);
+	return err;
+}
+
 int session_parse(struct nopal_trace *t, const char *text, struct diag *d)
 {
 	struct script_options options;
 	struct str copy = arena_str(&t->arena, str_from(text));
+	int err;
 
 	if (!copy.ptr)
 		return -ENOMEM;
@@ -290,7 +308,8 @@ int session_parse(struct nopal_trace *t, const char *text, struct diag *d)
 	/* The command has no pid yet; any will do to say that there is a process. */
 	if (t->options.command)
 		options.pid = 1;
-	return script_parse(copy, &options, &t->script, d);
+	err = script_parse(copy, &options, &t->script, d);
+	return err ? err : give_help(t);
 }
 
 int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
@@ -300,7 +319,6 @@ int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
 
 	if (err)
 		return err;
-	script_facts(t->script, &t->facts);
 	err = t->options.command ? start_command(t, d) : 0;
 	if (!err && t->options.command)
 		script_set_pid(t->script, t->pid);

@@ -1,4 +1,5 @@
 # The manual pages: their markup, and that they describe every option, command and function.
+bats_require_minimum_version 1.5.0
 load ../helpers
 
 @test "mandoc finds nothing to warn about" {
@@ -95,6 +96,22 @@ check_manual() {
 		[ "$status" = 2 ]
 		[[ "$output" == *"-p and -c cannot be combined"* ]]
 	done
+}
+
+@test "a script says what its options are" {
+	run --separate-stderr "$NOPAL" -e 'BEGIN { print(getopt("limit", 10, "lines")); print(getopt("all")); print(getopt("to", "x", "a name")); }' -- --help
+	[ "$status" = 0 ]
+	[ "$output" = 'Options of -e:
+  --limit=10  lines
+  --all
+  --to="x"    a name' ]
+	# shellcheck disable=SC2154
+	[ "$stderr" = "" ]
+	run "$NOPAL" --dump=program -e 'BEGIN { }' -- --help
+	[ "$status" = 0 ]
+	[ "$output" = "-e has no options" ]
+	run "$NOPAL" -q -e 'BEGIN { print(getopt("help")); exit(); }' -- --help
+	[ "$output" = true ]
 }
 
 @test "warnings: all of them, or none" {
