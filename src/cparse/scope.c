@@ -48,14 +48,29 @@ bool c_scope_constant(const struct c_scope *s, struct str name, const struct cty
 	return true;
 }
 
-int c_scope_typedef(struct c_scope *s, struct str name, const struct ctype *type)
+int c_scope_add(struct c_scope *s, enum ctype_kind kind, struct str name, const struct ctype *type)
 {
-	struct c_name *n = add(s, CTYPE_NAMED, name);
+	struct c_name *n = add(s, kind, name);
 
 	if (!n)
 		return -ENOMEM;
 	n->type = type;
 	return 0;
+}
+
+int c_scope_typedef(struct c_scope *s, struct str name, const struct ctype *type)
+{
+	return c_scope_add(s, CTYPE_NAMED, name, type);
+}
+
+void c_scope_forget(struct c_scope *s, enum ctype_kind kind, struct str name)
+{
+	for (struct c_name **n = bucket(s, name); *n; n = &(*n)->next) {
+		if ((*n)->kind != kind || !str_eq((*n)->name, name))
+			continue;
+		*n = (*n)->next;
+		return;
+	}
 }
 
 static const struct ctype *scope_typedef(void *self, struct str name)

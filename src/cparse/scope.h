@@ -42,5 +42,8 @@ bool c_scope_constant(const struct c_scope *s, struct str name, const struct cty
 		      int64_t *value);
 /* Give a type a name; -ENOMEM. */
 int c_scope_typedef(struct c_scope *s, struct str name, const struct ctype *type);
+/* Give it a tag or, of CTYPE_NAMED, a name, which hides others; until c_scope_forget(). -ENOMEM. */
+int c_scope_add(struct c_scope *s, enum ctype_kind kind, struct str name, const struct ctype *type);
+void c_scope_forget(struct c_scope *s, enum ctype_kind kind, struct str name);
 
 #endif

@@ -177,6 +177,13 @@ static void print_cgroup(const struct renderer *r, const struct value *v, struct
 	buf_free(&text);
 }
 
+/* A tuple without elements */
+static void print_empty(const struct renderer *r, const struct value *v, struct buf *out)
+{
+	(void)r, (void)v;
+	buf_text(out, "()");
+}
+
 struct display {
 	const char *name; /* of the type, see DISPLAY_TYPE */
 	void (*print)(const struct renderer *r, const struct value *v, struct buf *out);
@@ -186,7 +193,7 @@ static const struct display displays[] = {
 	{"usym", print_usym},	    {"ksym", print_ksym},     {"time", print_time},
 	{"mac", print_mac},	    {"errno", print_errno},   {"signal", print_signal},
 	{"syscall", print_syscall}, {"comm", print_comm},     {"user", print_user},
-	{"inet", print_inet},	    {"cgroup", print_cgroup},
+	{"inet", print_inet},	    {"cgroup", print_cgroup}, {"()", print_empty},
 };
 
 void render_display(const struct renderer *r, const struct value *v, struct buf *out)

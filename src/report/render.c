@@ -329,6 +329,10 @@ void render_json(const struct renderer *r, const struct value *v, unsigned inden
 		render_numbers(v, v->type->is_signed || v->type->show != SHOW_ARRAY, out);
 		return;
 	}
+	if (v->type->kind == TYPE_DISPLAY && !strcmp(v->type->display, "()")) {
+		buf_text(out, "[]");
+		return;
+	}
 	raw.escape = ESCAPE_NOTHING; /* JSON has its own escapes */
 	if (is_plain_in_json(v->type))
 		add_plain(v, &text);

@@ -146,11 +146,16 @@ void check_variable(struct check *c, struct expr *e)
 
 static void check_tuple(struct check *c, struct expr *e)
 {
-	struct type *elements = arena_array(&c->s->arena, struct type, e->arg_count);
+	static const struct type empty = DISPLAY_TYPE("()", 1);
+	struct type *elements = arena_array(&c->s->arena, struct type, e->arg_count + 1u);
 	struct str names = e->text;
 
 	if (!elements)
 		c->err = -ENOMEM;
+	if (!e->arg_count) {
+		e->shape = shape_of(empty);
+		return;
+	}
 	for (unsigned i = 0; i < e->arg_count && !c->err; i++) {
 		check_expr(c, e->args[i]);
 		check_storable(c, e->args[i], "an element");
@@ -314,6 +319,10 @@ void check_expr(struct check *c, struct expr *e)
 	case EXPR_MEMBER: check_member(c, e); break;
 	case EXPR_SIZEOF: check_sizeof(c, e); break;
 	case EXPR_OFFSETOF: check_offsetof(c, e); break;
+	case EXPR_TYPE:
+		check_error(c, e, "typeof-value",
+			    "'typeof' stands for a type: write (typeof($x))y");
+		break;
 	}
 	if (is_plain_constant(e))
 		e->shape.type.shown = bytes_of(e->value, e->shape.type.is_signed);

@@ -48,6 +48,9 @@ static void lower_part(struct lower *l, const struct expr *e, const struct type 
 static void lower_parts(struct lower *l, const struct expr *e, const struct type *tuple,
 			uint16_t slot)
 {
+	if (!e->arg_count)
+		emit_put(l, slot, 0,
+			 lower_const(l, 1)); /* (): all of them are equal, and none is unset */
 	for (unsigned n = 0; n < e->arg_count; n++)
 		lower_part(l, e->args[n], &tuple->elements[n], slot, element_offset(tuple, n));
 }
@@ -208,7 +211,8 @@ static void lower_any(struct lower *l, const struct expr *e, uint16_t out)
 	case EXPR_OFFSETOF:
 	case EXPR_INT:
 	case EXPR_PARAM:
-	case EXPR_PARAMS: break; /* constants: see lower_word_to */
+	case EXPR_PARAMS:      /* constants: see lower_word_to */
+	case EXPR_TYPE: break; /* refused */
 	}
 }
 

@@ -189,6 +189,30 @@ static const struct macro *find_macro(struct parser *p, struct str name, struct 
 	return standard;
 }
 
+static void name_type(struct parser *p, enum ctype_kind kind, struct str name,
+		      const struct ctype *t, bool ends)
+{
+	if (ends)
+		c_scope_forget(&p->tree->types, kind, name);
+	else if (c_scope_add(&p->tree->types, kind, name, t))
+		parse_fail(p, -ENOMEM);
+}
+
+/* The types that a macro is passed have the names of its parameters, while its block is parsed. */
+static void name_types(struct parser *p, const struct macro_call *call, bool ends)
+{
+	for (unsigned i = 0; i < call->macro->count; i++) {
+		const struct ctype *t = call->args[i]->named;
+		struct str name = call->macro->params[i].name;
+
+		if (call->args[i]->kind != EXPR_TYPE || !t || call->macro->is_function)
+			continue;
+		name_type(p, CTYPE_NAMED, name, t, ends);
+		if (t->kind == CTYPE_STRUCT || t->kind == CTYPE_UNION || t->kind == CTYPE_ENUM)
+			name_type(p, t->kind, name, t, ends);
+	}
+}
+
 struct expr *parse_macro_use(struct parser *p, struct str name, struct mark mark,
 			     struct expr **args, unsigned count)
 {
@@ -222,10 +246,12 @@ struct expr *parse_macro_use(struct parser *p, struct str name, struct mark mark
 	p->lexer = m->body;
 	p->expansion_count = 0;
 	p->loops = 0;
+	name_types(p, &call, false);
 	parse_advance(p);
 	if (m->is_function)
 		p->fors = p->returned = 0;
 	e = m->is_function ? function_block(p, &call) : parse_block_value(p);
+	name_types(p, &call, true);
 	e->macro = m->is_standard ? MACRO_STANDARD : MACRO_OURS;
 	p->loops = loops;
 	p->fors = fors;

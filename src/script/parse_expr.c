@@ -76,14 +76,14 @@ struct expr *expr_new(struct parser *p, enum expr_kind kind, struct mark mark, s
 	return e;
 }
 
-/* One more expression of a list of at most MAX_ARGS. */
+/* One more expression, or typeof(T), of a list of at most MAX_ARGS. */
 static void parse_item(struct parser *p, struct expr **args, unsigned *count)
 {
 	if (*count == MAX_ARGS)
 		parse_error(p, p->token.mark, "too-many-args",
 			    "too many expressions in one list: the limit is %d", MAX_ARGS);
 	else
-		args[(*count)++] = parse_expr(p);
+		args[(*count)++] = parse_at_typeof(p) ? parse_type_arg(p) : parse_expr(p);
 }
 
 /* list = ( expr ( "," expr )* )?, up to and with `close`, whose mark is returned */
@@ -328,7 +328,7 @@ static struct expr *parse_record(struct parser *p, struct mark open)
 	return e;
 }
 
-/* paren = "(" expr ")" ; tuple = "(" expr "," list? ")" ; record */
+/* paren = "(" expr ")" ; tuple = "(" ")" | "(" expr "," list? ")" ; record */
 static struct expr *parse_paren(struct parser *p)
 {
 	struct expr *args[MAX_ARGS];
@@ -338,6 +338,12 @@ static struct expr *parse_paren(struct parser *p)
 	parse_advance(p);
 	if (at_record(p))
 		return parse_record(p, open);
+	if (parse_is(p, TOKEN_RPAREN)) {
+		struct expr *e = expr_new(p, EXPR_TUPLE, parse_join(open, p->token.mark), NULL, 0);
+
+		parse_advance(p);
+		return e;
+	}
 	parse_item(p, args, &count);
 	if (parse_take(p, TOKEN_RPAREN))
 		return args[0];

@@ -59,6 +59,14 @@ static bool names_type(const struct parser *p)
 		!parse_macro_arg(p, p->token.text));
 }
 
+/* An expression whose type is asked for; a parameter may stand for one. */
+static struct expr *parse_like(struct parser *p)
+{
+	struct expr *e = parse_expr(p);
+
+	return e->kind == EXPR_TYPE && e->arg_count ? e->args[0] : e;
+}
+
 bool parse_at_typeof(const struct parser *p)
 {
 	return parse_is_word(p, "typeof");
@@ -76,12 +84,31 @@ struct expr *parse_typeof(struct parser *p, const struct ctype **named)
 	else if (names_type(p))
 		*named = parse_type_name(p);
 	else
-		like = parse_expr(p);
+		like = parse_like(p);
 	parse_expect(p, TOKEN_RPAREN, "')'");
 	return like;
 }
 
-/* "(" typeof ")" unary */
+struct expr *parse_type_arg(struct parser *p)
+{
+	struct mark start = p->token.mark;
+	const struct ctype *named = NULL;
+	struct expr *like = parse_typeof(p, &named);
+	struct expr *e = expr_new(p, EXPR_TYPE, start, &like, !named);
+
+	e->named = named;
+	return e;
+}
+
+/* What a macro was passed as typeof(like). */
+static const struct expr *passed_like(const struct parser *p)
+{
+	const struct expr *arg = parse_is(p, TOKEN_WORD) ? parse_macro_arg(p, p->token.text) : NULL;
+
+	return arg && arg->kind == EXPR_TYPE && !arg->named ? arg : NULL;
+}
+
+/* "(" ( typeof | parameter ) ")" unary */
 static struct expr *parse_cast_like(struct parser *p)
 {
 	struct mark start = p->token.mark;
@@ -89,7 +116,7 @@ static struct expr *parse_cast_like(struct parser *p)
 	struct expr *args[2], *e;
 
 	parse_advance(p);
-	args[1] = parse_typeof(p, &named);
+	args[1] = parse_at_typeof(p) ? parse_typeof(p, &named) : parse_like(p);
 	parse_expect(p, TOKEN_RPAREN, "')' after the type");
 	args[0] = parse_unary(p);
 	e = expr_new(p, EXPR_CAST, parse_join(start, args[0]->mark), args, named ? 1 : 2);
@@ -128,7 +155,7 @@ struct expr *parse_cast(struct parser *p)
 
 	look.d = look.lexer.d = NULL;
 	if (parse_take(&look, TOKEN_LPAREN) && look.expansion_count == p->expansion_count &&
-	    parse_at_typeof(&look))
+	    (parse_at_typeof(&look) || passed_like(&look)))
 		return parse_cast_like(p);
 	type = parse_cast_type(p);
 	if (!type)
@@ -153,7 +180,7 @@ static struct expr *parse_typed(struct parser *p, enum expr_kind kind)
 	else if (names_type(p))
 		named = parse_type_name(p);
 	else
-		args[0] = parse_expr(p);
+		args[0] = parse_like(p);
 	e = expr_new(p, kind, parse_join(start, p->token.mark), args, !named);
 	e->named = named;
 	return e;

@@ -54,7 +54,10 @@ static void print_head(const struct expr *e, struct buf *out)
 	case EXPR_MEMBER: buf_printf(out, "member %.*s", STR_FMT(e->text)); break;
 	case EXPR_SIZEOF:
 	case EXPR_OFFSETOF:
-		buf_text(out, e->kind == EXPR_SIZEOF ? "sizeof " : "offsetof ");
+	case EXPR_TYPE:
+		buf_text(out, e->kind == EXPR_SIZEOF	 ? "sizeof "
+			      : e->kind == EXPR_OFFSETOF ? "offsetof "
+							 : "typeof ");
 		if (e->named)
 			ctype_print(out, e->named, STR(""));
 		buf_text(out, e->named && e->text.len ? " " : "");

@@ -75,6 +75,7 @@ enum expr_kind {
 	EXPR_MEMBER,   /* p->x, a.x    text, args[0]                       */
 	EXPR_SIZEOF,   /* sizeof(T)    named, or args[0]                   */
 	EXPR_OFFSETOF, /* offsetof(T, x.y)  text, named or args[0]         */
+	EXPR_TYPE,     /* typeof(T)         named, or args[0]: only what a macro is passed */
 };
 
 enum macro_kind {

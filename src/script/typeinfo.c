@@ -31,7 +31,8 @@ static const char *base_name(const struct type *t)
 	case TYPE_STATS: return t->is_signed ? "stats_t" : "ustats_t";
 	case TYPE_HIST: return "hist_t";
 	case TYPE_LHIST: return "lhist_t";
-	default: return t->display ? t->display : "stack";
+	case TYPE_DISPLAY: return strcmp(t->display, "()") ? t->display : "tuple";
+	default: return "stack";
 	}
 }
 
@@ -70,7 +71,7 @@ static void print_full(const struct type *t, struct buf *out)
 	else if (t->kind == TYPE_USTACK || t->kind == TYPE_KSTACK)
 		buf_printf(out, "%s_bpftrace_%u", base_name(t), t->size / 8);
 	else
-		buf_text(out, base_name(t));
+		buf_text(out, t->kind == TYPE_DISPLAY ? t->display : base_name(t));
 }
 
 /* A struct in memory has a C type only; other values are as the script keeps them. */

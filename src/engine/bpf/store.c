@@ -153,7 +153,7 @@ int store_open(struct store *s, const struct map_def *def, bool is_shared, uint3
 
 	if (!has_keys && type_is_aggregate(&def->value) && !is_shared)
 		kind = STORE_CPU_CELL;
-	else if (!has_keys && !is_shared && type_memory(&def->value) == 8)
+	else if (!has_keys && !is_shared && TYPE_WORDS & TYPE_BIT(def->value.kind))
 		kind = STORE_CELL;
 	/* One that forgets is one hash, since the kernel counts its entries. */
 	*s = (struct store){.def = def,
