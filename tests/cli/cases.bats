@@ -29,6 +29,7 @@ run_file() {
 @test "functions of its documents print the same from the kernel" { run_file newest_functions.txt; }
 
 @test "types and shapes of its documents print the same from the kernel" { run_file newest_types.txt; }
+@test "newer forms print the same from the kernel" { run_file newest_forms.txt; }
 
 @test "single statements print the same from the kernel" { run_file statements.txt; }
 

@@ -2,7 +2,7 @@
  *
  *   STORE_CELL      one number: an array of one entry, which code reaches by its address
  *   STORE_CPU_CELL  one aggregate: a per-CPU array of one entry
- *   STORE_HASH      everything with keys, and single values that are no number
+ *   STORE_HASH      everything with keys, and single values that are not a number
  *
  * A cell is followed by 8 bytes that say whether it holds anything. Writing zeros to a cell would
  * lose the events that come meanwhile. So an aggregate that no script reads is cleared by
