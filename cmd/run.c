@@ -70,8 +70,6 @@ int run_check_options(const struct run *run, const struct command *c)
 		return usage_error(c, "--follow needs one -p, not several");
 	if (run->options.follow && !run->options.pid && !run->options.command)
 		return usage_error(c, "--follow needs -p: without it every process is traced");
-	if (run->options.report_missing_keys && run->no_warnings)
-		return usage_error(c, "-k and --no-warnings cannot be combined");
 	if (run->exit_status && !run->options.command)
 		return usage_error(c, "--exit-status needs -c: it is the status of that command");
 	return 0;

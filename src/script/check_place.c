@@ -76,6 +76,27 @@ static bool place_in_words(const struct expr *e)
 	return false;
 }
 
+/* They are not in memory, so the function gets the value: (uint8[8])$v of a number. */
+void check_refer(struct check *c, struct expr *e)
+{
+	static const struct ctype byte = {
+		.kind = CTYPE_INTEGER, .name = STR("unsigned char"), .size = 1};
+	static const struct ctype bytes = {.kind = CTYPE_ARRAY, .to = &byte, .bound = STR("8")};
+	struct expr *of = e->args[0];
+
+	if (!expr_refers(e))
+		return;
+	check_expr(c, of);
+	if (c->err)
+		return;
+	if (expr_is_int(of)) {
+		e->kind = EXPR_CAST;
+		e->named = &bytes;
+	} else if (of->shape.type.kind == TYPE_STR || of->shape.type.kind == TYPE_BUF) {
+		e->kind = EXPR_BLOCK; /* { $v } */
+	}
+}
+
 /* &p->x: where it is */
 void check_address(struct check *c, struct expr *e)
 {
@@ -88,8 +109,8 @@ void check_address(struct check *c, struct expr *e)
 	if (!a->is_place || (a->member && a->member->bit_width) || place_in_words(a)) {
 		check_error(c, e, "no-address", "this has no address: it is not in memory");
 		if (a->kind == EXPR_VARIABLE || a->kind == EXPR_MAP)
-			diag_hint(c->d, "its value can be used as it is; a macro changes what is "
-					"passed to it: macro add($v) { $v += 1 }");
+			diag_hint(c->d, "its value can be used as it is, buf() and memcmp() take "
+					"its bytes, and a macro changes what is passed to it");
 		return;
 	}
 	e->shape = shape_of(type_int(8, false));

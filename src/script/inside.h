@@ -351,8 +351,10 @@ void check_binary(struct check *c, struct expr *e);  /* a + b */
 void check_step(struct check *c, struct expr *e);    /* a++ */
 void check_ternary(struct check *c, struct expr *e); /* a ? b : c */
 
-void check_load(struct check *c, struct expr *e);			 /* *p, its operand typed */
-void check_address(struct check *c, struct expr *e);			 /* &p->x, likewise */
+void check_load(struct check *c, struct expr *e);    /* *p, its operand typed */
+void check_address(struct check *c, struct expr *e); /* &p->x, likewise */
+/* &$v, &@m: a function that takes bytes gets those of the value. */
+void check_refer(struct check *c, struct expr *e);
 void check_block(struct check *c, struct expr *e);			 /* { a; b } */
 void check_index(struct check *c, struct expr *e);			 /* p[n] */
 void check_member(struct check *c, struct expr *e);			 /* p->x */

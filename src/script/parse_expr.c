@@ -388,6 +388,12 @@ static struct expr *parse_primary(struct parser *p)
 	}
 }
 
+/* *(&$v) and (&$v)->x are $v and $v.x: neither it nor a map is in memory. */
+static struct expr *behind(struct expr *e)
+{
+	return expr_refers(e) ? e->args[0] : e;
+}
+
 /* element = postfix "." number ; member = postfix ( "." | "->" ) word */
 static struct expr *parse_element(struct parser *p, struct expr *of)
 {
@@ -395,6 +401,7 @@ static struct expr *parse_element(struct parser *p, struct expr *of)
 	struct expr *e;
 
 	parse_advance(p);
+	of = behind(of);
 	index = p->token;
 	if (parse_take(p, TOKEN_WORD)) {
 		e = expr_new(p, EXPR_MEMBER, parse_join(of->mark, index.mark), &of, 1);
@@ -464,9 +471,13 @@ struct expr *parse_unary(struct parser *p)
 
 		parse_advance(p);
 		of = parse_unary(p);
-		e = expr_new(p, is_step ? EXPR_STEP : EXPR_UNARY, parse_join(mark, of->mark), &of,
-			     1);
-		e->op = prefix->op;
+		if (prefix->op == OPERATOR_LOAD && expr_refers(of)) {
+			e = behind(of);
+		} else {
+			e = expr_new(p, is_step ? EXPR_STEP : EXPR_UNARY,
+				     parse_join(mark, of->mark), &of, 1);
+			e->op = prefix->op;
+		}
 	} else if (parse_take(p, TOKEN_ADD)) {
 		e = parse_unary(p);
 	} else if (parse_is(p, TOKEN_WORD) && str_eq_text(p->token.text, "comptime")) {

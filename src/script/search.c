@@ -1,4 +1,6 @@
 /* Functions that look into texts: strstr strcontains strcap memcmp. */
+#include <errno.h>
+
 #include "script/inside.h"
 
 /* Bytes that the text of `e` may have. */
@@ -76,11 +78,33 @@ static bool has_bytes(const struct type *t)
 	return t->kind == TYPE_STR || t->kind == TYPE_BUF;
 }
 
+/* &$v becomes buf(&$v, 8): the bytes of a number, or of a text */
+static struct expr *bytes_behind(struct check *c, struct expr *e)
+{
+	struct expr *call =
+		new_constant(c, e, (struct expr){.kind = EXPR_CALL, .text = STR("buf")});
+	struct expr **args = arena_array(&c->s->arena, struct expr *, 1);
+
+	check_refer(c, e);
+	if (e->kind != EXPR_CAST)
+		return e; /* a text is as good; other values are refused */
+	if (!call || !args) {
+		c->err = -ENOMEM;
+		return e;
+	}
+	args[0] = e;
+	call->args = args;
+	call->arg_count = 1;
+	return call;
+}
+
 static void check_memcmp(struct check *c, struct expr *e)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		struct expr *a = e->args[i];
 
+		if (expr_refers(a))
+			a = e->args[i] = bytes_behind(c, a);
 		check_expr(c, a);
 		if (c->err || has_bytes(&a->shape.type))
 			continue;

@@ -215,6 +215,7 @@ static void check_buf(struct check *c, struct expr *e)
 		check_literal_bytes(c, e);
 		return;
 	}
+	check_refer(c, e->args[0]);
 	check_expr(c, e->args[0]);
 	is_array = check_is_array(c, e->args[0], &bytes);
 	if (!is_array && check_value_bytes(c, e))

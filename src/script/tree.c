@@ -91,6 +91,12 @@ int tree_open(struct tree *t, struct arena *a)
 	return 0;
 }
 
+bool expr_refers(const struct expr *e)
+{
+	return e->kind == EXPR_UNARY && e->op == OPERATOR_ADDRESS &&
+	       (e->args[0]->kind == EXPR_VARIABLE || e->args[0]->kind == EXPR_MAP);
+}
+
 const char *operator_text(enum operator op)
 {
 	return operator_texts[op];

@@ -256,6 +256,8 @@ struct tree {
 	struct str includes; /* lines of #include, one after the other; empty: none */
 };
 
+/* Is it &$v or &@m? */
+bool expr_refers(const struct expr *e);
 /* "usdt", "BEGIN". */
 const char *probe_type_name(enum probe_type type);
 /* Type by long or short name: "usdt", "U", "begin". False when there is none. */

@@ -30,7 +30,7 @@ trace_word() {
 }
 
 @test "the memory of the program is changed, or the reason is given" {
-	local says='print(write_user(arg0, "XY", 2)); print(write_user(arg0 + 2, 0x5a59, 1)); print(str(arg0)); print(write_user(1, "a", 1));'
+	local says='print(write_user(arg0, "XY", 2)); $n = 0x5a59; print(write_user(arg0 + 2, &$n, 1)); print(str(arg0)); print(write_user(1, "a", 1));'
 	trace_word "$says" --unsafe --kernel
 	says no-write 'does not let BPF programs write to a process' && return
 	[[ "$output" == *$'true\ntrue\nXYYlo\nfalse'*"1 write failed: bad address"* ]]
@@ -38,7 +38,7 @@ trace_word() {
 
 @test "in user mode the program changes its own memory" {
 	[ "$(uname -m)" = x86_64 ] || skip "needs x86-64"
-	trace_word 'print(write_user(arg0, "XY", 2)); print(write_user(arg0 + 2, 0x5a59, 1)); print(str(arg0)); print(write_user(1, "a", 1)); print(str_concat(str(arg0), "-end"));' --unsafe --user
+	trace_word 'print(write_user(arg0, "XY", 2)); $n = 0x5a59; print(write_user(arg0 + 2, &$n, 1)); print(str(arg0)); print(write_user(1, "a", 1)); print(str_concat(str(arg0), "-end"));' --unsafe --user
 	[ "$status" = 0 ]
 	[[ "$output" == *$'true\ntrue\nXYYlo\nfalse\nXYYlo-end'* ]]
 	[[ "$output" == *"1 write failed: bad address"* ]]

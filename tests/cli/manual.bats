@@ -114,10 +114,7 @@ check_manual() {
 	[ "$output" = true ]
 }
 
-@test "warnings: all of them, or none" {
-	run "$NOPAL" -k --no-warnings -e 'BEGIN { }'
-	[ "$status" = 2 ]
-	[[ "$output" == *"-k and --no-warnings cannot be combined"* ]]
+@test "a script is warned of, unless the user wants no warnings" {
 	run --separate-stderr "$NOPAL" -q --no-warnings -e 'BEGIN { print(1); 5; exit(); 6 }'
 	[ "$output" = 1 ]
 	# shellcheck disable=SC2154
