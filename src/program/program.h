@@ -251,8 +251,8 @@ struct format {
 	const struct type *fields;
 	unsigned field_count;
 	uint32_t map;
-	int64_t top, div; /* FORMAT_PRINT; 0: not given */
-	int64_t exit_code;
+	int64_t top, div;  /* FORMAT_PRINT; 0: not given */
+	int64_t exit_code; /* FORMAT_EXIT, if it has no field */
 };
 
 bool format_is_control(const struct format *f);

@@ -369,11 +369,13 @@ static int report_exit(struct event *e)
 {
 	const struct format *f = e->record.format;
 	struct value code = {.bits = (uint64_t)f->exit_code};
-	int err = f->field_count ? record_field(&e->record, &f->fields[0], &code) : 0;
 
+	/* A record that found no room comes without its field: the run has failed. */
+	if (f->field_count && record_field(&e->record, &f->fields[0], &code))
+		code.bits = 1;
 	e->action = REPORT_EXIT;
 	e->exit_code = (int)code.bits;
-	return err;
+	return 0;
 }
 
 /* Why a file or a command gave nothing, which is an error of its own, or not all. */

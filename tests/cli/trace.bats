@@ -121,6 +121,17 @@ wait_inactive() {
 	[ "${lines[1]}" = "n 3" ]
 }
 
+@test "an exit status that is computed" {
+	local user=
+	[ "$(uname -m)" = x86_64 ] && user=--user
+	for mode in "" $user; do
+		run "$NOPAL" $mode -q -c /bin/true -e 'BEGIN { $a = 5; @n = 2; exit($a + @n); }'
+		[ "$status" = 7 ]
+		run "$NOPAL" $mode -q -c /bin/true -e 'BEGIN { $a = 300; exit($a); }'
+		[ "$status" = 44 ]
+	done
+}
+
 @test "a script with only BEGIN ends by itself" {
 	run timeout 20 "$NOPAL" -q -e 'BEGIN { printf("hello\n") }'
 	[ "$status" = 0 ]
