@@ -142,7 +142,7 @@ void check_assign_variable(struct check *c, struct expr *target, struct expr *va
 		if (v->shape.type.size < 8) /* it is declared */
 			check_fits(c, value, &v->shape.type);
 		check_take_sign(c, &v->shape.type, value, &v->is_flexible);
-		take_in(c, target, v->name, "$", &v->shape.type, value, v->mark);
+		take_in(c, target, variable_name(v->name), "$", &v->shape.type, value, v->mark);
 	}
 	if (c->err)
 		return;
@@ -325,7 +325,7 @@ static struct variable *declare(struct check *c, struct expr *target)
 		return v;
 	if (v && v->pass == c->pass && !v->is_over) {
 		check_error(c, target, "redeclared", "variable '$%.*s' is already declared",
-			    STR_FMT(target->text));
+			    STR_FMT(variable_name(target->text)));
 		return NULL;
 	}
 	v = new_variable(c, target);

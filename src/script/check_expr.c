@@ -108,6 +108,11 @@ static void check_param(struct check *c, struct expr *e)
 	check_expr(c, e);
 }
 
+struct str variable_name(struct str name)
+{
+	return str_cut(&name, '.');
+}
+
 struct variable *check_find_variable(const struct check *c, struct str name)
 {
 	struct variable *best = NULL;
@@ -137,11 +142,12 @@ void check_variable(struct check *c, struct expr *e)
 		if (v->assigned != c->pass)
 			diag_warn_at(c->d, "unassigned", script_span(c->s, e->mark),
 				     "variable '$%.*s' has no value yet: it is %s",
-				     STR_FMT(e->text), expr_is_int(e) ? "0" : "empty");
+				     STR_FMT(variable_name(e->text)),
+				     expr_is_int(e) ? "0" : "empty");
 		return;
 	}
 	check_error(c, e, "undefined-variable", "variable '$%.*s' is used before it has a value",
-		    STR_FMT(e->text));
+		    STR_FMT(variable_name(e->text)));
 }
 
 static void check_tuple(struct check *c, struct expr *e)

@@ -310,6 +310,8 @@ bool maps_default(struct script *s);
 void check_filled(struct check *c, const struct expr *map, const char *use);
 /* The map's values must not be histograms or statistics. */
 void check_is_readable(struct check *c, const struct expr *map);
+/* $x of a macro is "x.3" inside; the script has "x". */
+struct str variable_name(struct str name);
 struct variable *check_find_variable(const struct check *c, struct str name);
 struct shape shape_int(bool is_signed); /* 8 bytes */
 struct shape shape_bool(void);

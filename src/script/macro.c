@@ -126,6 +126,16 @@ static bool fits(const struct macro *m, struct expr *const *args, unsigned count
 	return true;
 }
 
+/* Parameters that take only variables or only maps: m($x) is rather m($a) than m(a). */
+static unsigned signs(const struct macro *m)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < m->count; i++)
+		count += m->params[i].kind != EXPR_NAME;
+	return count;
+}
+
 /* One text of a builtin that is a macro: "(a, b) { a + b }". */
 static void read_standard(struct parser *p, struct str name, const char *text, struct macro *m)
 {
@@ -172,16 +182,18 @@ static const struct macro *find_standard(struct parser *p, struct str name, bool
 static const struct macro *find_macro(struct parser *p, struct str name, struct mark mark,
 				      struct expr *const *args, unsigned count)
 {
-	const struct macro *standard;
+	const struct macro *standard, *best = NULL;
 	bool is_known = false;
 
 	for (const struct macro *m = p->macros; m; m = m->next) {
 		if (!str_eq(m->name, name))
 			continue;
-		if (fits(m, args, count))
-			return m;
+		if (fits(m, args, count) && (!best || signs(m) > signs(best)))
+			best = m;
 		is_known = true;
 	}
+	if (best)
+		return best;
 	standard = find_standard(p, name, &is_known, args, count);
 	if (!standard && is_known)
 		parse_error(p, mark, "macro-args",

@@ -225,8 +225,13 @@ static void parse_simple(struct parser *p, struct stmt *s)
 	}
 	s->is_last = parse_is(p, TOKEN_RBRACE);
 	parse_semicolon(p);
-	if (s->value->mark.at >= s->mark.at) /* not the text of a macro */
+	if (!s->value->macro && s->value->mark.at >= s->mark.at) /* not the text of a macro */
 		s->mark.len = s->value->mark.at + s->value->mark.len - s->mark.at;
+}
+
+static void refuse_import(struct parser *p, struct stmt *s)
+{
+	parse_error(p, s->mark, "late-import", "imports come before probes, not inside of them");
 }
 
 struct keyword {
@@ -245,6 +250,7 @@ static const struct keyword keywords[] = {
 	{ "break",    STMT_BREAK,    parse_jump   },
 	{ "continue", STMT_CONTINUE, parse_jump   },
 	{ "return",   STMT_RETURN,   parse_return },
+	{ "import",   STMT_BLOCK,    refuse_import },
 };
 /* clang-format on */
 

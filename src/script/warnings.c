@@ -244,7 +244,8 @@ static void warn_variables(struct walk *w, const struct variant *v)
 	for (const struct variable *x = v->variables; x; x = x->next)
 		if (x->let && !x->assigned)
 			diag_warn_at(w->d, "never-assigned", span_of(w, x->let->mark),
-				     "nothing assigns to variable '$%.*s'", STR_FMT(x->name));
+				     "nothing assigns to variable '$%.*s'",
+				     STR_FMT(variable_name(x->name)));
 }
 
 void warnings_find(const struct script *s, struct variant *const *first, struct diag *d)
