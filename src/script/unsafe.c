@@ -61,10 +61,7 @@ static void lower_signal(struct lower *l, const struct expr *e, uint16_t out)
 /* &$v, &@m, as bpftrace has it: the value itself. */
 static struct expr *value_behind(struct expr *a)
 {
-	bool is_named = a->kind == EXPR_UNARY && a->op == OPERATOR_ADDRESS &&
-			(a->args[0]->kind == EXPR_VARIABLE || a->args[0]->kind == EXPR_MAP);
-
-	return is_named ? a->args[0] : a;
+	return expr_refers(a) ? a->args[0] : a;
 }
 
 /* write_user(address, value, bytes): a string, a buffer, or a number of 8 bytes */
