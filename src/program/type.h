@@ -65,7 +65,8 @@ enum type_show {
 	SHOW_MIXED,  /* of (USTACK, LSTACK): both as one stack */
 	/* Of a stack, where SHOW_NUMBER is main+18. */
 	SHOW_PERF,     /* 11a2 main+18 (/usr/bin/x) */
-	SHOW_RAW,      /* x+0x11a2 */
+	SHOW_RAW,      /* 7ffd2a80: frames are addresses of the process, of no file */
+	SHOW_FILE,     /* x+0x11a2 */
 	SHOW_BUILD_ID, /* 4f3ad83b... 0x11a2 */
 };
 

@@ -135,6 +135,12 @@ static void add_place(struct walk *w, struct buf *out)
 	buf_printf(out, "+0x%llx", (unsigned long long)f->in_file);
 }
 
+/* Is the frame an offset in a file? */
+static bool is_in_file(const struct walk *w)
+{
+	return w->stack->type->kind == TYPE_USTACK && w->address & UNWIND_FRAME_FILE;
+}
+
 /* The frame in another of the modes that a script can ask for. */
 static void add_in_mode(struct walk *w, enum type_show mode, struct buf *out)
 {
@@ -143,6 +149,8 @@ static void add_in_mode(struct walk *w, enum type_show mode, struct buf *out)
 	if (mode == SHOW_BUILD_ID && f->build_id.len) {
 		buf_hex_bytes(out, f->build_id);
 		buf_printf(out, " 0x%llx", (unsigned long long)f->in_file);
+	} else if (mode == SHOW_RAW && !is_in_file(w)) {
+		buf_printf(out, "%llx", (unsigned long long)w->address);
 	} else if (mode != SHOW_PERF) {
 		add_place(w, out);
 	} else {
@@ -153,6 +161,8 @@ static void add_in_mode(struct walk *w, enum type_show mode, struct buf *out)
 			buf_text(out, " (");
 			render_bytes(w->r, f->module, out);
 			buf_char(out, ')');
+		} else if (w->stack->type->kind == TYPE_USTACK) {
+			buf_text(out, " ([unknown])");
 		}
 	}
 }
@@ -285,13 +295,22 @@ void stack_bcc_frame(const struct renderer *r, const struct symbols_frame *f, bo
 static void add_bcc_frame(struct walk *w, struct buf *out)
 {
 	/* That in its file, where nothing else is known. */
-	uint64_t address = w->address & UNWIND_FRAME_FILE && w->stack->type->kind == TYPE_USTACK
-				   ? UNWIND_FRAME_OFFSET(w->address)
-				   : w->address;
+	uint64_t address = is_in_file(w) ? UNWIND_FRAME_OFFSET(w->address) : w->address;
 
 	if (w->r->frames == NOPAL_FRAMES_BCC_ADDRESS)
 		buf_printf(out, "%16llx ", (unsigned long long)address);
 	stack_bcc_frame(w->r, &w->frame, w->stack->type->kind == TYPE_KSTACK, out);
+}
+
+/* A line begins as in bpftrace, where only addresses and what they belong to are not indented. */
+static void add_indent(const struct walk *w, unsigned indent, struct buf *out)
+{
+	uint8_t mode = w->stack->type->show;
+
+	if (mode == SHOW_PERF)
+		buf_char(out, '\t');
+	else if (mode != SHOW_RAW && mode != SHOW_BUILD_ID)
+		buf_fill(out, ' ', indent);
 }
 
 void stack_text(const struct renderer *r, const struct value *v, unsigned indent, struct buf *out)
@@ -306,7 +325,7 @@ void stack_text(const struct renderer *r, const struct value *v, unsigned indent
 	}
 	buf_text(out, r->frames ? "" : "\n");
 	while (walk_next(&w)) {
-		buf_fill(out, ' ', indent);
+		add_indent(&w, indent, out);
 		if (r->frames)
 			add_bcc_frame(&w, out);
 		else
@@ -314,7 +333,7 @@ void stack_text(const struct renderer *r, const struct value *v, unsigned indent
 		buf_char(out, '\n');
 	}
 	if ((why = end_text(&w))) {
-		buf_fill(out, ' ', indent);
+		add_indent(&w, indent, out);
 		buf_text(out, "(cut: ");
 		add_cut(&w, why, out);
 		buf_text(out, ")\n");

@@ -111,10 +111,8 @@ static const struct {
 	const char *name;
 	enum type_show show;
 } stack_modes[] = {
-	{"bpftrace", SHOW_NUMBER},
-	{"perf", SHOW_PERF},
-	{"raw", SHOW_RAW},
-	{"build_id", SHOW_BUILD_ID},
+	{"bpftrace", SHOW_NUMBER}, {"perf", SHOW_PERF},		{"raw", SHOW_RAW},
+	{"file", SHOW_FILE},	   {"build_id", SHOW_BUILD_ID},
 };
 
 bool config_stack_mode(struct str word, uint8_t *show)

@@ -126,7 +126,11 @@ struct expr *new_constant(struct check *c, const struct expr *like, struct expr 
 static const char *stack_mode_name(uint8_t show)
 {
 	static const char *const names[] = {
-		[SHOW_PERF] = "perf", [SHOW_RAW] = "raw", [SHOW_BUILD_ID] = "build_id"};
+		[SHOW_PERF] = "perf",
+		[SHOW_RAW] = "raw",
+		[SHOW_FILE] = "file",
+		[SHOW_BUILD_ID] = "build_id",
+	};
 
 	return show < sizeof(names) / sizeof(*names) && names[show] ? names[show] : "bpftrace";
 }

@@ -326,7 +326,7 @@ static void check_stack(struct check *c, struct expr *e)
 			continue;
 		if (is_word ? !config_stack_mode(a->text, &show) : i + 1 < e->arg_count)
 			check_error(c, a, is_word ? "unsupported" : "wrong-arg-type",
-				    "the stack mode must be 'bpftrace', 'perf', 'raw', "
+				    "the stack mode must be 'bpftrace', 'perf', 'raw', 'file', "
 				    "'build_id' or, of ustack, 'lang' or 'mixed'");
 		if (is_word && show == SHOW_BUILD_ID && e->function->number == TYPE_KSTACK)
 			check_error(

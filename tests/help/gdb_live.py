@@ -1,6 +1,6 @@
 # Stacks at one place of a program, by gdb and by nopal at the same hits: nopal's uprobe is at a function's first
 # instruction, gdb stops at its second. Run by gdb -x; FILE and FUNC name the place, LIMIT is the number of samples, OUT
-# a file for a line of each: "tid frame;frame...", innermost first, as ustack(raw) has them. Nopal's go to OUT.nopal.
+# a file for a line of each: "tid frame;frame...", innermost first, as ustack(file) has them. Nopal's go to OUT.nopal.
 import os
 import re
 import signal
@@ -111,7 +111,7 @@ first = bias(pid) + symbol()
 code = gdb.selected_inferior().architecture().disassemble(first, count=2)
 if re.match(r"(call|jmp|j|ret|rep|loop)", code[0]["asm"]):
 	raise gdb.GdbError("the first instruction of %s is %s" % (function, code[0]["asm"]))
-script = 'uprobe:%s:%s /pid == %d/ { printf("\\nT %%d%%s\\n", tid, ustack(raw)); }' % (file, function, pid)
+script = 'uprobe:%s:%s /pid == %d/ { printf("\\nT %%d%%s\\n", tid, ustack(file)); }' % (file, function, pid)
 tracer = subprocess.Popen([os.environ["NOPAL"], "-q", "-p", str(pid), "-e", script], stdout=open(os.environ["OUT"] + ".nopal", "w"),
 			  stderr=open(os.environ["OUT"] + ".err", "w"), stdin=subprocess.DEVNULL)
 before = bytes(gdb.selected_inferior().read_memory(first, 1))

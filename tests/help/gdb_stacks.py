@@ -1,5 +1,5 @@
 # gdb's backtraces at one place of a program, counted: lines "count module+0xoffset;...", innermost
-# frame first, offsets in files, as ustack(raw) has them. Run by gdb -x; PLACE is a location of gdb,
+# frame first, offsets in files, as ustack(file) has them. Run by gdb -x; PLACE is a location of gdb,
 # LIMIT the number of samples (0: all), OUT the file.
 import collections
 import os

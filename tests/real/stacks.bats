@@ -147,12 +147,12 @@ same_as_gdb() {
 	jvm=$(readlink -f "$(dirname "$(readlink -f "$(command -v java)")")/../lib/server/libjvm.so")
 	[ -e "$jvm" ] || skip "needs the HotSpot JVM"
 	javac -d . "$ROOT/tests/programs/lang/Exact.java"
-	timeout 300 "$NOPAL" -q -e "uprobe:$jvm:JVM_HoldsLock { print(ustack(raw)); }" \
+	timeout 300 "$NOPAL" -q -e "uprobe:$jvm:JVM_HoldsLock { print(ustack(file)); }" \
 		-c "java -XX:+PreserveFramePointer $chains" >printed
 	awk '/^ *$/ { if (n) print n - 2; n = 0; next } /^ *[0-9a-f]+$/ { n++ } END { if (n) print n - 2 }' printed >got
 	[ "$(wc -l <want)" = $((times * 40)) ]
 	cmp want got || { diff want got | head -4; false; }
-	timeout 300 "$NOPAL" -q -e "uprobe:$jvm:JVM_HoldsLock { @[ustack(raw)] = count(); }" -c "java $chains" >got
+	timeout 300 "$NOPAL" -q -e "uprobe:$jvm:JVM_HoldsLock { @[ustack(file)] = count(); }" -c "java $chains" >got
 	grep -q '(cut: code made at run time keeps no frame pointers; of a JVM it does with -XX:+PreserveFramePointer)$' got
 	[ "$(grep -c '^@\[' got)" = "$(grep -c '(cut: code made' got)" ]
 }

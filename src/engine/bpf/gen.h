@@ -153,7 +153,7 @@ struct walk_body {
 	struct spill slot;
 	int32_t at; /* what it works with, in scratch memory */
 	uint32_t depth;
-	bool may_sleep;
+	bool may_sleep, is_raw;
 	bool marks, in_map; /* of WALK_LANG */
 	int label;
 };

@@ -72,6 +72,7 @@ void walk_add_body(struct walk *w, int label, bool asked)
 				    .at = w->at,
 				    .depth = w->depth,
 				    .may_sleep = w->may_sleep,
+				    .is_raw = w->is_raw,
 				    .label = label};
 
 	gen_add_walk_body(w->g, &b);
@@ -84,8 +85,12 @@ static void keep_frame(struct walk *w)
 	struct code *c = w->g->code;
 	int of_file = code_label(c);
 
-	walk_load(w, R2, MAPPING(frame));
-	code_jump_imm(c, BPF_JNE, R2, 0, of_file);
+	if (w->is_raw)
+		code_const(c, R2, 0);
+	else
+		walk_load(w, R2, MAPPING(frame));
+	if (!w->is_raw)
+		code_jump_imm(c, BPF_JNE, R2, 0, of_file);
 	walk_load(w, R3, WALK_PID);
 	code_store(c, 4, SCRATCH, w->slot.offset + 4, R3);
 	code_bind(c, of_file);
@@ -287,6 +292,7 @@ void gen_walk_bodies(struct gen *g)
 				 .at = b.at,
 				 .depth = b.depth,
 				 .may_sleep = b.may_sleep,
+				 .is_raw = b.is_raw,
 				 .again = code_label(g->code),
 				 .done = code_label(g->code)};
 
@@ -319,6 +325,7 @@ void gen_walk(struct gen *g, const struct insn *in)
 			 .slot = gen_slot(g, in->s),
 			 .depth = size / 8,
 			 .may_sleep = gen_may_sleep(g),
+			 .is_raw = gen_slot_type(g, in->s)->show == SHOW_RAW,
 			 .done = code_label(c)};
 	int known = code_label(c), end = code_label(c);
 

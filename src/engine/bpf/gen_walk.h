@@ -55,6 +55,7 @@ struct walk {
 	int32_t at; /* of WALK_PC in scratch memory */
 	uint32_t depth;
 	bool may_sleep;
+	bool is_raw;		      /* frames are addresses */
 	int again, done;	      /* labels: the next round; the stack is complete */
 	int ends[UNWIND_ENDS_COUNT_]; /* labels by reason; 0: none */
 };
