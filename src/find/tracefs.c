@@ -179,8 +179,10 @@ int trace_event_parse(struct arena *a, struct str text, struct trace_event *out,
 	while (text.len && !err) {
 		struct str line = str_trim(str_cut(&text, '\n'));
 
-		if (str_starts(line, STR("print fmt:")))
+		if (str_starts(line, STR("print fmt:"))) {
+			event.print = str_trim(str_of(line.ptr + 10, line.len - 10));
 			break; /* may go on for lines that look like anything */
+		}
 		if (str_starts(line, STR("name:")))
 			event.name = str_trim(str_of(line.ptr + 5, line.len - 5));
 		else if (str_starts(line, STR("ID:")))

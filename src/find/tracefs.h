@@ -22,6 +22,7 @@ struct trace_event {
 	uint32_t id;
 	const struct trace_field *fields;
 	unsigned field_count;
+	struct str print; /* how the kernel shows it: "..." and what goes into it, as in C */
 };
 
 /* The directory of tracefs: $NOPAL_TRACEFS, or where it is mounted; mounted at /sys/kernel/tracing

@@ -115,9 +115,9 @@ static int check_pieces(const struct format *f, uint32_t number, struct diag *d)
 		bool has_length =
 			p->length == 0 || p->length == 1 || p->length == 2 || p->length == 8;
 
-		if (p->letter &&
-		    (!piece_is_conversion(p->letter) || !has_length || p->width > PIECE_MAX_WIDTH ||
-		     p->precision < -1 || p->precision > PIECE_MAX_WIDTH))
+		if (p->letter && ((!piece_is_conversion(p->letter) && p->letter != PIECE_GFP) ||
+				  !has_length || p->width > PIECE_MAX_WIDTH || p->precision < -1 ||
+				  p->precision > PIECE_MAX_WIDTH))
 			return check_refuse(d, "format %u: piece %u is not a conversion", number,
 					    i);
 		if (p->letter && (p->field != field++ || field > f->field_count))

@@ -73,8 +73,8 @@ static uint8_t take_length(struct str *s)
 	return take(s, "jzt") ? 8 : 0;
 }
 
-/* conversion = "%" flag* width? ( "." width? )? length? letter; a buffer's is %r, %rx or %rh.
- * After the '%'. */
+/* conversion = "%" flag* width? ( "." width? )? length? letter; a buffer's is %r, %rx or %rh, and
+ * that of allocation flags %gr. After the '%'. */
 static void take_conversion(struct str *s, struct piece *p)
 {
 	char last;
@@ -91,6 +91,8 @@ static void take_conversion(struct str *s, struct piece *p)
 	last = s->len ? *s->ptr : '\0';
 	if (p->letter == 'r' && take(s, "xh"))
 		p->variant = last;
+	if (p->letter == 'g' && take(s, "r"))
+		p->letter = PIECE_GFP;
 }
 
 bool piece_next(struct str *rest, struct piece *out)

@@ -227,12 +227,14 @@ enum piece_flag { /* ORDER: FLAGS in format.c */
 /* clang-format on */
 
 #define PIECE_MAX_WIDTH 4096 /* wider is a typing error, and only costs memory */
+#define PIECE_GFP	'R'  /* letter of %gr, whose value is a number */
 #define PIECE_BAD	'?'  /* letter of what is not a conversion; in no program */
 
 /* One piece of a printf format: literal text, or a conversion that shows a field. */
 struct piece {
 	struct str text; /* literal, with single '%'; or the conversion's source: "%-10s" */
-	char letter;	 /* of the conversion: d i u x X o p c s r f F e E g G a A; 0: literal */
+	char letter;	 /* of the conversion: d i u x X o p c s r f F e E g G a A, PIECE_GFP;
+			    0: literal */
 	char variant;	 /* of %r: 'x', 'h' or 0 */
 	uint8_t flags;	 /* enum piece_flag */
 	uint8_t length;	 /* bytes that hh, h, l, ll ask for; 0: not given */

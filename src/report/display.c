@@ -97,10 +97,9 @@ static void print_mac(const struct renderer *r, const struct value *v, struct bu
 static void print_errno(const struct renderer *r, const struct value *v, struct buf *out)
 {
 	int64_t number = (int32_t)v->bits;
-	const char *text = strerrordesc_np((int)(number < 0 ? -number : number));
 
 	(void)r;
-	buf_text(out, text ? text : "Unknown error");
+	buf_text(out, errno_text((int)(number < 0 ? -number : number)));
 }
 
 static void print_signal(const struct renderer *r, const struct value *v, struct buf *out)

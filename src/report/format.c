@@ -15,6 +15,7 @@ enum form {
 	FORM_NUMBER,   /* an integer in any other form */
 	FORM_FLOAT,    /* "%f", "%g", "%e", "%a" */
 	FORM_CHAR,     /* "%c" */
+	FORM_GFP,      /* "%gr" */
 	FORM_BYTES,    /* "%r" printable or \xNN; "%rx" all \xNN; "%rh" all NN, blanks between */
 };
 
@@ -40,6 +41,8 @@ static enum form form_of(const struct piece *p, const struct type *t)
 		return FORM_QUOTED;
 	if (p->letter == 'r')
 		return FORM_BYTES;
+	if (p->letter == PIECE_GFP && number)
+		return FORM_GFP;
 	if (!number || p->letter == 's')
 		return FORM_TEXT; /* whatever was asked for: text cannot be shown as a number */
 	if (p->letter == 'c')
@@ -151,6 +154,8 @@ static void add_text(const struct piece *p, enum form form, const struct rendere
 	}
 	if (form == FORM_TEXT)
 		render_text(r, v, INDENT_VALUE, out);
+	else if (form == FORM_GFP)
+		gfp_print(r->gfp, v->bits, out);
 	else if (form == FORM_BYTES)
 		add_bytes(p, r, v, out);
 	else

@@ -6,6 +6,18 @@
 #include "report/render.h"
 #include "report/report.h"
 
+/* gfp.c: names of allocation flags, which are read when the first number is shown */
+struct gfp {
+	struct arena arena;
+	struct gfp_flag *flags;
+	size_t count, cap;
+	bool is_read;
+};
+
+/* "GFP_KERNEL|__GFP_ZERO", "0"; bits without a name as "0x10000000". */
+void gfp_print(struct gfp *g, uint64_t number, struct buf *out);
+void gfp_free(struct gfp *g);
+
 struct report {
 	const struct program *program;
 	enum report_style style;
@@ -17,7 +29,8 @@ struct report {
 	struct renderer renderer; /* as the output needs it */
 	struct renderer raw;	  /* for JSON, paths and commands: nothing is escaped */
 	struct arena names;	  /* short ones */
-	struct buf headers;	  /* see the renderer's */
+	struct gfp gfp;
+	struct buf headers; /* see the renderer's */
 	struct buf scratch;
 	struct buf failure; /* for standard error: errorf(), why cat() or system() gave nothing */
 };
@@ -85,6 +98,9 @@ int command_cat(const char *path, size_t most, struct buf *out);
  * When `stop_fd` (0: none) is readable the shell gets SIGTERM, and is waited for no longer than a
  * second: -EINTR. */
 int command_run(char **argv, int stop_fd, struct buf *out);
+
+/* errno.c: what an error's number means */
+const char *errno_text(int number);
 
 /* syscalls.c: of this CPU; "Unknown syscall" if it has none of this number. */
 const char *syscall_name(uint64_t number);

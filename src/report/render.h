@@ -25,6 +25,7 @@ struct renderer {
 	enum nopal_frames frames; /* text */
 	const struct nopal_look *look; /* of tables; NULL: as bpftrace */
 	const char *titles;
+	struct gfp *gfp;     /* of printf's %gr */
 	struct buf *headers; /* CSV: the tables whose header line was written, a line each */
 	int64_t wall_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC, nanoseconds */
 };

@@ -17,6 +17,7 @@ void report_free(struct report *r)
 		return;
 	arena_free(&r->names);
 	buf_free(&r->headers);
+	gfp_free(&r->gfp);
 	buf_free(&r->scratch);
 	buf_free(&r->failure);
 	free(r);
@@ -56,6 +57,7 @@ int report_new(const struct program *p, const struct report_options *options,
 		.langs = options->langs,
 		.trunc_trailer = options->trunc_trailer,
 		.wall_offset = clock_wall_offset(),
+		.gfp = &r->gfp,
 	};
 	r->raw.is_structured = options->structured;
 	r->raw.is_folded = options->folded;

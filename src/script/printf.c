@@ -24,6 +24,7 @@ static const struct conversion conversions[] = {
 	{ "p",        TYPE_BIT(TYPE_INT),   "an address" },
 	{ "s",        SHOWN,                "another value" },
 	{ "r",        TYPE_BIT(TYPE_BUF),   "a buffer"   },
+	{ "R",        TYPE_BIT(TYPE_INT),   "an integer" }, /* PIECE_GFP */
 	{ "fFeEgGaA", TYPE_BIT(TYPE_FLOAT), "a float"    },
 };
 /* clang-format on */

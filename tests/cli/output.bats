@@ -117,3 +117,29 @@ END
 	done
 	[ "$(wc -w <<<"${lines[0]}")" = 4 ]
 }
+
+@test "names of allocation flags, whatever the kernel's description holds" {
+	local text deep
+	need_tracing
+	mkdir -p events/kmem/kmalloc
+	deep=$(printf '(%.0s' {1..100})
+	while IFS='|' read -r text want; do
+		printf 'name: kmalloc\nID: 1\nprint fmt: "%%s", __print_flags(REC->f, "-", %s) : "none"\n' "$text" \
+			>events/kmem/kmalloc/format
+		run timeout 20 env NOPAL_TRACEFS="$PWD" "$NOPAL" -q -e 'BEGIN { printf("%gr\n", 0x13) }'
+		echo "$text: $output"
+		[ "${lines[0]//|/!}" = "$want" ]
+		[ "$status" = 0 ]
+	done <<-END
+		{(gfp_t)(1UL << (4)), "A"}, { ( unsigned long)0x02u, "B"}, { 0, ((void *)0) }|A!B!0x1
+		{3, "A"}, {16, "B"}, {1, "C"}|A!B
+		{~0 & 3, "A"}, {1 << 64, "B"}|A!0x10
+		{16, "x"|0x13
+		{16, "x|0x13
+		{16, x}|0x13
+		{1 +, "A"}|0x13
+		{$deep 1, "A"}|0x13
+		|0x13
+		{16, "$(printf '\033')"}|\x1b!0x3
+	END
+}
