@@ -299,6 +299,10 @@ static bool assign_in_block(struct check *c, struct stmt *s)
 
 static void check_assign(struct check *c, struct stmt *s)
 {
+	struct map *map = s->target->kind == EXPR_MAP ? check_map(c, s->target->text) : NULL;
+
+	if (map)
+		map->is_target = true;
 	if (assign_in_block(c, s))
 		return;
 	if (is_aggregate_call(s->value) && (s->target->kind != EXPR_MAP || s->op)) {

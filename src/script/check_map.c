@@ -118,7 +118,8 @@ bool maps_default(struct script *s)
 	for (struct map *m = s->maps; m; m = m->next) {
 		if (m->has_value || !m->is_read)
 			continue;
-		m->has_value = m->is_never = any = true;
+		m->has_value = any = true;
+		m->is_never = !m->is_target;
 		m->value = type_int(8, true);
 	}
 	return any;

@@ -17,6 +17,7 @@ struct map {
 	bool has_key, has_value; /* the type is known */
 	bool is_fixed;		 /* code of a program uses it: its type can grow no more */
 	bool is_read;		 /* by an expression */
+	bool is_target;		 /* of an assignment, perhaps of a value that is made of it */
 	bool is_never;		 /* assigned: it is 0 */
 	bool is_fine;		 /* a histogram that pct() reads: it keeps all bits there can be */
 	struct type key, value;
@@ -468,6 +469,8 @@ void lower_memory_to(struct lower *l, const struct expr *e, uint16_t slot);
 void lower_value_to(struct lower *l, const struct expr *e, uint16_t out);
 /* @t = tseries(...) */
 void lower_series(struct lower *l, const struct stmt *s);
+/* has_key(@t, key), delete(@t, key) */
+void lower_series_find(struct lower *l, const struct expr *map, bool removes, uint16_t found);
 /* -k: unless `found` is set, a fault of this kind is counted. */
 void lower_missing(struct lower *l, uint16_t found, int kind);
 /* The statements of a block that is an expression. */

@@ -225,6 +225,9 @@ $BATS_TEST_TMPDIR/a.bt:2-3: WARNING: 7" ]
 	says never-assigned "warning: '@c' is printed but never assigned: it is 0"
 	says bad-format "warning: '%y' is not a conversion of 'printf': it is printed as it is"
 	says unassigned "warning: variable '\$x' has no value yet: it is 0"
+	run --separate-stderr "$NOPAL" -q -e 'BEGIN { @a = @a + 1; @b[1] = @b[1] ? @b[1] : 7; print((@a, @b[1])); }'
+	[ "${lines[0]}" = "(1, 7)" ]
+	[ "$stderr" = "" ]
 	run --separate-stderr "$NOPAL" --dry-run -e "usdt:$TARGETS/tick:tick:word { printf(\"%s\", arg0); }"
 	[ "$status" = 0 ]
 	says number-as-text "warning: '%s' shows this number in digits"
