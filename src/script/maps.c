@@ -81,7 +81,6 @@ static void check_entry(struct check *c, struct expr *map)
 	if (!c->err)
 		map->map->is_read = true;
 	check_filled(c, map, "used");
-	check_no_series(c, map, "changed by its keys");
 }
 
 static void take_key(struct expr *map, struct expr **key)
@@ -120,7 +119,12 @@ static void lower_delete(struct lower *l, const struct expr *e, uint16_t out)
 	uint16_t found = is_reported ? lower_reg(l) : out;
 
 	for (unsigned i = 0; i < e->arg_count; i++) {
-		emit_map(l, OP_MAP_DEL, e->args[i]->map, lower_key(l, e->args[i]))->d = found;
+		if (e->args[i]->map->series.count)
+			lower_series_find(l, e->args[i], true,
+					  found != REG_NO ? found : lower_reg(l));
+		else
+			emit_map(l, OP_MAP_DEL, e->args[i]->map, lower_key(l, e->args[i]))->d =
+				found;
 		if (is_reported)
 			lower_missing(l, found, FAULT_DELETION);
 	}
@@ -190,7 +194,6 @@ static void check_len(struct check *c, struct expr *e)
 	}
 	a->map = check_map(c, a->text);
 	check_filled(c, a, "used");
-	check_no_series(c, a, "counted");
 	if (!c->err && a->map->key.kind == TYPE_NONE)
 		check_error(c, a, "key-mismatch", "'%.*s' has no keys to count",
 			    STR_FMT(a->map->name));
@@ -210,7 +213,7 @@ static void lower_len(struct lower *l, const struct expr *e, uint16_t out)
 		return;
 	}
 	one = lower_const(l, 1);
-	key = lower_slot(l, &a->map->key);
+	key = lower_slot(l, a->map->series.count ? &a->map->series_key : &a->map->key);
 	emit_di(l, OP_CONST, out, 0);
 	i = loop_open_entries(l, e->mark, a->map, key, &loop);
 	if (i->op == OP_EACH_COPY)
@@ -221,7 +224,10 @@ static void lower_len(struct lower *l, const struct expr *e, uint16_t out)
 
 static void lower_has_key(struct lower *l, const struct expr *e, uint16_t out)
 {
-	emit_map(l, OP_MAP_HAS, e->args[0]->map, lower_key(l, e->args[0]))->d = out;
+	if (e->args[0]->map->series.count)
+		lower_series_find(l, e->args[0], false, out);
+	else
+		emit_map(l, OP_MAP_HAS, e->args[0]->map, lower_key(l, e->args[0]))->d = out;
 }
 
 /* Millionths: 99.9 -> 999000. The language has no such numbers, so the text is read; 0: it is not

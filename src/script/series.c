@@ -112,7 +112,7 @@ void check_no_series(struct check *c, const struct expr *map, const char *use)
 {
 	if (!c->err && map->map->series.count)
 		check_error(c, map, "wrong-type",
-			    "a time series cannot be %s, only printed and cleared", use);
+			    "a time series cannot be %s, only printed, counted and cleared", use);
 }
 
 /* The key with another number at its end. */
@@ -167,6 +167,38 @@ void lower_series(struct lower *l, const struct stmt *s)
 	emit_map(l, OP_MAP_DEL, m, numbered_key(l, m, key, old));
 	lower_bind(l, &known);
 	emit_map(l, m->value.kind == TYPE_INT ? OP_MAP_SET : OP_AGGREGATE, m, key)->a = n;
+}
+
+/* `found` = 1 if the key has any intervals, else 0; they are removed if so asked. */
+void lower_series_find(struct lower *l, const struct expr *map, bool removes, uint16_t found)
+{
+	const struct map *m = map->map;
+	uint16_t place = lower_reg(l), old = lower_reg(l), more = lower_reg(l);
+	uint16_t one = lower_const(l, 1), count = lower_const(l, m->series.count);
+	uint64_t end = type_memory(&m->series_key) - sizeof(uint64_t);
+	uint16_t key;
+	struct loop loop;
+
+	emit_di(l, OP_CONST, found, 0);
+	emit_di(l, OP_CONST, place, 0);
+	key = interval_key(l, map, place);
+	loop_open(l, map->mark, (uint64_t)m->series.count + 1, &loop);
+	emit_operator(l, OPERATOR_LT, false, place, count, more);
+	lower_goto(l, OP_JUMP_NOT, more, l->leave);
+	emit_put(l, key, end, place);
+	emit_operator(l, OPERATOR_ADD, false, place, one, place);
+	emit_map(l, OP_MAP_GET, m->ring, key)->d = old;
+	lower_goto(l, OP_JUMP_NOT, old, l->again);
+	emit_di(l, OP_CONST, found, 1);
+	if (removes) {
+		emit_map(l, OP_MAP_DEL, m->ring, key);
+		emit_operator(l, OPERATOR_SUB, false, old, one, old);
+		emit_put(l, key, end, old);
+		emit_map(l, OP_MAP_DEL, m, key);
+	} else {
+		lower_goto(l, OP_JUMP, REG_NO, l->leave);
+	}
+	loop_close(l, &loop);
 }
 
 /* clang-format off */
