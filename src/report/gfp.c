@@ -1,8 +1,7 @@
 /* printf's %gr: the kernel's names of allocation flags. They are in what the kernel says of its own
  * event kmem:kmalloc, from where they are read when the first number is shown:
  *
- *	__print_flags(REC->gfp_flags, "|", {( unsigned long)((( gfp_t)((((1UL))) << (8)))),
- *"__GFP_ZERO"}, ...
+ *	... "|", {( unsigned long)((( gfp_t)((((1UL))) << (8)))), "NAME"}, ...
  *
  * Comes in: text of the kernel, or of a test's directory, so it may be anything. */
 #include <errno.h>

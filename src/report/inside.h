@@ -14,7 +14,7 @@ struct gfp {
 	bool is_read;
 };
 
-/* "GFP_KERNEL|__GFP_ZERO", "0"; bits without a name as "0x10000000". */
+/* Names with "|" between them, or "0"; bits without a name as "0x10000000". */
 void gfp_print(struct gfp *g, uint64_t number, struct buf *out);
 void gfp_free(struct gfp *g);
 
