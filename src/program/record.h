@@ -88,6 +88,7 @@ struct run_fault {
 		FAULT_DIVIDE,
 		FAULT_SIGNAL,
 		FAULT_WRITE,
+		FAULT_INDEX,	/* of an array, and outside of it */
 		FAULT_UNSEEN,	/* a return whose call was not seen */
 		FAULT_LOOKUP,	/* -k: a key that is read, and not there */
 		FAULT_DELETION, /* -k: ... that is deleted */

@@ -271,6 +271,7 @@ void report_fault(struct report *r, const struct run_fault *fault, struct buf *o
 		[FAULT_DIVIDE]     = { "division", "divisions", "by zero: the result is 1"                  },
 		[FAULT_SIGNAL]     = { "signal",   "signals",   "not sent"                                  },
 		[FAULT_WRITE]      = { "write",    "writes",    "failed: bad address"                       },
+		[FAULT_INDEX]      = { "index",    "indexes",   "outside of the array: the value is 0"      },
 		[FAULT_UNSEEN]     = { "return",   "returns",   "left out: the call was not seen"           },
 		[FAULT_LOOKUP]     = { "lookup",   "lookups",   "of a map element that does not exist"      },
 		[FAULT_DELETION]   = { "deletion", "deletions", "of a map element that does not exist"      },

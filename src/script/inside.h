@@ -471,7 +471,7 @@ void lower_value_to(struct lower *l, const struct expr *e, uint16_t out);
 void lower_series(struct lower *l, const struct stmt *s);
 /* has_key(@t, key), delete(@t, key) */
 void lower_series_find(struct lower *l, const struct expr *map, bool removes, uint16_t found);
-/* -k: unless `found` is set, a fault of this kind is counted. */
+/* Unless `found` is set, a fault of this kind is counted. */
 void lower_missing(struct lower *l, uint16_t found, int kind);
 /* The statements of a block that is an expression. */
 void lower_block(struct lower *l, const struct expr *e);

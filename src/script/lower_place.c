@@ -261,6 +261,8 @@ void lower_chosen(struct lower *l, const struct expr *e, uint16_t out)
 	uint16_t array = lower_memory(l, e->args[0], t), index = lower_word(l, e->args[1]);
 	uint16_t sum = lower_const(l, 0), one = lower_reg(l), is = lower_reg(l);
 
+	emit_dab(l, OP_ULT, is, index, lower_const(l, t->element_count));
+	lower_missing(l, is, FAULT_INDEX);
 	for (unsigned i = 0; i < t->element_count && !l->err; i++) {
 		uint32_t before = l->next_reg;
 

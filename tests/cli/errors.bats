@@ -260,6 +260,16 @@ $BATS_TEST_TMPDIR/a.bt:2-3: WARNING: 7" ]
 	says division-by-zero "-e:1:13: error: division by zero"
 }
 
+@test "an index outside of an array was silent" {
+	run --separate-stderr "$NOPAL" -q -e 'BEGIN { $a = (uint8[2])(uint16)513; $i = 2; $j = -1; print(($a[$i], $a[$j])); for ($k : 0..2) { print($a[$k]); } }'
+	[ "$output" = "(0, 0)
+1
+2" ]
+	[[ "$stderr" == *"-e:1:61: warning: 1 index outside of the array: the value is 0"* ]]
+	[[ "$stderr" == *"-e:1:69: warning: 1 index outside of the array: the value is 0"* ]]
+	[[ "$stderr" != *"-e:1:103"* ]]
+}
+
 @test "events after exit() were counted until the tracer had read of it" {
 	need_tracing
 	tick=$(private tick)
