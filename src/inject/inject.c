@@ -84,6 +84,9 @@ static int refuse_access(pid_t pid, int err, struct diag *d)
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	if (stat(path, &st))
 		return diag_error(d, -ESRCH, "no-process", "there is no process %d", (int)pid);
+	if (!process_stat_number(pid, STAT_PROGRAM))
+		return diag_error(d, -ESRCH, "no-process",
+				  "process %d has ended, or is a thread of the kernel", (int)pid);
 	if (geteuid() && st.st_uid != geteuid())
 		diag_error(d, -EPERM, "user-mode-owner",
 			   "cannot trace process %d in user mode: it belongs to another user (uid "

@@ -77,6 +77,8 @@ static int open_process(struct nopal_trace *t, pid_t pid, struct diag *d)
 		t->process_fds[t->process_count++] = fd;
 		return refuse_dead(pid, d);
 	}
+	if (err == -ENOENT) /* what newer kernels say of a thread */
+		err = -EINVAL;
 	diag_error(d, err, "no-process", "cannot trace process %d: %s", pid,
 		   err == -EINVAL ? "it is a thread, not a process" : strerror(-err));
 	diag_hint(d,

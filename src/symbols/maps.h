@@ -50,6 +50,8 @@ int mapped_file_open(const struct mapped_file *file);
 
 /* A number of /proc/PID/stat by its place, from 1, after the second; 0: the process has ended. */
 uint64_t process_stat_number(pid_t pid, unsigned place);
+#define STAT_PROGRAM \
+	26 /* where its code begins; 0: it has no memory any more, or is the kernel's */
 
 /* The text of /proc/PID/status, of a process or a thread, into `text`; -errno. */
 int process_status(pid_t pid, struct buf *text);

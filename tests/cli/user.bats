@@ -93,6 +93,27 @@ go_on() {
 	[[ $output == *"root"* ]]
 }
 
+@test "what is no process with a program: one that has ended, a thread, a thread of the kernel" {
+	(sleep 0 & exec sleep 30) 3>&- &
+	target=$!
+	sleep 0.5
+	ended=$(pgrep -P $target)
+	for command in "doctor -p" clean; do
+		run "$NOPAL" $command "$ended"
+		[ "$status" = 1 ]
+		says no-process "process $ended has ended"
+		run "$NOPAL" $command 2
+		says no-process "process 2 has ended, or is a thread of the kernel"
+	done
+	kill $target
+	start_target "$tick" loop 1 2 20000000
+	thread=$(ls "/proc/$target/task" | tail -1)
+	[ "$thread" != $target ] || thread=$(ls "/proc/$target/task" | head -1)
+	run "$NOPAL" -p "$thread" -e "usdt:$tick:tick:loop { @ = count() }"
+	[ "$status" = 1 ]
+	says no-process "it is a thread, not a process"
+}
+
 @test "user mode needs a process" {
 	run timeout 20 "$NOPAL" --user -e "usdt:$tick:tick:loop { @ = count() }"
 	[ "$status" = 1 ]

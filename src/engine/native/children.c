@@ -9,8 +9,6 @@
 #include "base/clock.h"
 #include "symbols/maps.h"
 
-#define STAT_PROGRAM 26 /* in /proc/PID/stat: where the code begins */
-
 void children_free(struct native_children *f)
 {
 	free(f->all);
