@@ -293,6 +293,23 @@ poke() {
 	grep -q '^@n: 50$' "$output_file"
 }
 
+@test "a breakpoint that is there only between two looks does not go unmentioned" {
+	start_target "$tick" loop 100000 1 100
+	address=$("$NOPAL" doctor -p $target | awk '/tick:loop/ { print $2 }' | head -1)
+	start_tracer "usdt:$tick:tick:loop { @n = count() }" --user -p $target
+	# The kernel writes the byte of the file when a uprobe is removed.
+	for _ in 1 2 3; do
+		poke "$address" '\x66'
+		sleep 0.3
+	done
+	kill -INT $tracer
+	wait $tracer
+	cat "$messages"
+	says user-mode-off "on 1 site of process $target for a moment" "$messages"
+	[ "$(grep -c 'for a moment' "$messages")" = 1 ]
+	! grep -q 'user-mode-shadowed\|until they are removed' "$messages"
+}
+
 @test "a child that is too short to be seen does not go unmentioned" {
 	run timeout 20 "$NOPAL" --user -c "sh -c '$tick loop 1; true'" -e "usdt:$tick:tick:loop { @n = count() }"
 	[[ $output == *"@n: 1"* ]] || [[ $output == *"tracing it begins some milliseconds later"* ]] ||

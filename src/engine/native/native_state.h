@@ -22,7 +22,7 @@ struct native {
 	uint64_t pause;	      /* ns, of that timer */
 	uint64_t look_at;     /* when programs and files are looked at next */
 	uint64_t guard_at;    /* when the sites are looked at next */
-	unsigned shadowed;    /* sites with a breakpoint, as far as was reported */
+	unsigned off;	      /* times that sites were off for a moment */
 	unsigned late;	      /* programs that began before they were traced */
 	bool has_sites;	      /* the program has attachments in traced processes */
 	bool any_reached;     /* ... and one of them had such a site */

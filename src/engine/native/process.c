@@ -483,13 +483,13 @@ int native_process_arm(struct native_process *p, const struct native_store *s, b
 	return err ? err : inject_enable(p->x, p->sites, p->count, d);
 }
 
-bool native_process_renew(struct native_process *p)
+unsigned native_process_renew(struct native_process *p)
 {
-	bool any = false;
+	unsigned off = 0;
 
 	for (size_t i = 0; i < p->count; i++)
-		any |= inject_renew(p->x, &p->sites[i]);
-	return any;
+		off += inject_renew(p->x, &p->sites[i]);
+	return off;
 }
 
 int native_process_disarm(struct native_process *p, struct diag *d)

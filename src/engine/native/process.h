@@ -36,7 +36,8 @@ struct native_process {
 	bool knocks;		   /* a thread that has loaded a library waits for us */
 	bool no_calls;		   /* it has a seccomp filter: the word of its kept page is 1 */
 	bool looked_at_libc;
-	unsigned own; /* of the sites, those that are not of probes */
+	unsigned own;	   /* of the sites, those that are not of probes */
+	unsigned shadowed; /* those with a breakpoint, when they were looked at last */
 };
 
 /* Errors and messages are those of inject_open(). */
@@ -58,8 +59,9 @@ int native_process_room(struct native_process *p, const struct native_store *s, 
 			size_t size, uint64_t *at, uint64_t *inside, struct diag *d);
 /* Write code into such room, for which it is not too long, and close it. */
 int native_process_write(struct native_process *p, struct native_code *code);
-/* Are there sites whose image was unloaded and loaded again? native_process_arm() enables them. */
-bool native_process_renew(struct native_process *p);
+/* How many sites are off, since their image was loaded again, or a breakpoint there is gone?
+ * native_process_arm() enables them. */
+unsigned native_process_renew(struct native_process *p);
 /* Make the trampolines of what was added, and enable all sites. */
 int native_process_arm(struct native_process *p, const struct native_store *s, bool follow,
 		       struct diag *d);

@@ -30,15 +30,29 @@ static unsigned look_at_sites(struct native_process *p, unsigned *gone)
 	return shadowed;
 }
 
-static void say_shadowed(struct native *e, unsigned shadowed, struct diag *d)
+static void say_shadowed(struct native_process *p, unsigned shadowed, struct diag *d)
 {
-	if (shadowed > e->shadowed)
+	if (shadowed > p->shadowed)
 		diag_warn(
 			d, "user-mode-shadowed",
 			"a debugger or a kernel uprobe has put breakpoints on %u site%s of process "
 			"%d: events there are missed until they are removed",
-			shadowed, shadowed == 1 ? "" : "s", (int)e->options.pid);
-	e->shadowed = shadowed;
+			shadowed, shadowed == 1 ? "" : "s", (int)inject_pid(p->x));
+	p->shadowed = shadowed;
+}
+
+/* Sites were off that had no breakpoint when they were looked at last. Where threads knock, a
+ * library was just loaded again, and its sites are enabled before any of its code runs. */
+static void say_off(struct native *e, const struct native_process *p, unsigned off, struct diag *d)
+{
+	if (p->knocks || off <= p->shadowed || e->off++)
+		return;
+	off -= p->shadowed;
+	diag_warn(
+		d, "user-mode-off",
+		"a debugger or a kernel uprobe had put breakpoints on %u site%s of process %d for "
+		"a moment, or its file was mapped anew: events there were missed",
+		off, off == 1 ? "" : "s", (int)inject_pid(p->x));
 }
 
 /* Files that are mapped by now; `is_early`: nothing of them has run. */
@@ -80,7 +94,7 @@ static void drop_ended(struct native *e)
 /* Images come and go, and from the first time on threads knock. */
 static int guard(struct native *e, struct diag *d)
 {
-	unsigned shadowed = 0, gone;
+	unsigned gone, off;
 	int err = 0;
 
 	drop_ended(e);
@@ -89,9 +103,11 @@ static int guard(struct native *e, struct diag *d)
 
 		if (inject_has_ended(p->x))
 			continue;
-		if (native_process_renew(p))
+		off = native_process_renew(p);
+		if (off)
 			err = native_arm(e, p, d);
-		shadowed += look_at_sites(p, &gone);
+		say_off(e, p, off, d);
+		say_shadowed(p, look_at_sites(p, &gone), d);
 		if (gone && !p->knocks && !p->has_waiting && !err) {
 			p->has_waiting = p->expects_library = true;
 			err = native_arm(e, p, d);
@@ -99,7 +115,6 @@ static int guard(struct native *e, struct diag *d)
 		native_process_refresh(p);
 		native_langs_see(e, p); /* one may have been loaded */
 	}
-	say_shadowed(e, shadowed, d);
 	return err;
 }
 
