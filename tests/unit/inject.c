@@ -1,6 +1,8 @@
 /* Code in a running process: forms of sites, threads that run meanwhile, tracers that are killed.
  * The trampolines are made by hand, and count in shared memory. */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <linux/landlock.h>
 #include <sched.h>
 #include <signal.h>
@@ -441,21 +443,33 @@ static const char *first_tag(struct tracer *r)
 	return r->d.first ? r->d.first->tag : "";
 }
 
+#define ATTACHED UINT_MAX /* not after a time, but when it has attached */
+
 /* A tracer that dies without a word, at some moment of its attaching or after it. */
 static void kill_a_tracer_after(struct target *t, useconds_t usecs)
 {
 	const char *slow = getenv("SLOW"); /* so many times: an emulated machine */
-	pid_t tracer = fork();
+	int attached[2];
+	char byte;
+	pid_t tracer;
 
+	assert_int_equal(pipe2(attached, O_CLOEXEC), 0);
+	tracer = fork();
 	if (!tracer) {
 		struct tracer r;
 
 		setpgid(0, 0);
-		attach(&r, t);
-		for (;;)
-			pause();
+		if (!attach(&r, t) && write(attached[1], "", 1) == 1)
+			for (;;)
+				pause();
+		_exit(1);
 	}
-	usleep(usecs * (slow ? (useconds_t)atoi(slow) : 1));
+	close(attached[1]);
+	if (usecs == ATTACHED)
+		assert_int_equal(read(attached[0], &byte, 1), 1);
+	else
+		usleep(usecs * (slow ? (useconds_t)atoi(slow) : 1));
+	close(attached[0]);
 	kill(tracer, SIGKILL);
 	waitpid(tracer, NULL, 0);
 }
@@ -472,7 +486,7 @@ static void kill_tracers_often(bool with_signals)
 		tell(&t, "signals", "");
 	tell(&t, "hot 2", "");
 	for (unsigned i = 0; i < 60; i++) {
-		kill_a_tracer_after(&t, i < 50 ? 100 * i : 20000);
+		kill_a_tracer_after(&t, i < 50 ? 100 * i : ATTACHED);
 		if (i % 3 == 2) /* two find what those before them have left */
 			inject_clean(t.puppet.pid, NULL);
 	}
@@ -511,7 +525,7 @@ static void what_a_killed_tracer_left_is_cleaned(void **state)
 	assert_int_equal(inject_clean(t.puppet.pid, &d), -ENOENT);
 	assert_string_equal(d.first->tag, "nothing-to-clean");
 	diag_free(&d);
-	kill_a_tracer_after(&t, 200000);
+	kill_a_tracer_after(&t, ATTACHED);
 	assert_int_equal(inject_clean(t.puppet.pid, NULL), SITES - UNREACHED);
 	assert_int_equal(attach(&r, &t), 0);
 	assert_int_equal(inject_clean(t.puppet.pid, &r.d), -EBUSY);
