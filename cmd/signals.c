@@ -141,6 +141,7 @@ void signals_catch(void)
 	catch_signal(SIGHUP, handle_stop, false);
 	catch_signal(SIGUSR1, handle_maps, false);
 	catch_signal(SIGPIPE, handle_pipe, false);
+	catch_signal(SIGXFSZ, handle_pipe, false); /* ... and with EFBIG */
 	catch_signal(SIGALRM, handle_tick, true);
 }
 

@@ -75,6 +75,23 @@ static void refuse_by_scope(pid_t pid, unsigned scope, struct diag *d)
 	diag_hint(d, "%s", scopes[scope].hint);
 }
 
+/* Its memory is gone, or was that of its main thread. */
+static int refuse_ended(pid_t pid, struct diag *d)
+{
+	struct buf text = BUF_INIT;
+	bool has_others =
+		!process_status(pid, &text) && status_number(buf_as_str(&text), "Threads") > 1;
+
+	buf_free(&text);
+	if (has_others)
+		return diag_error(d, -ENOTSUP, "user-mode-main",
+				  "cannot trace process %d in user mode: its main thread has "
+				  "ended, through which its memory is reached",
+				  (int)pid);
+	return diag_error(d, -ESRCH, "no-process",
+			  "process %d has ended, or is a thread of the kernel", (int)pid);
+}
+
 static int refuse_access(pid_t pid, int err, struct diag *d)
 {
 	char path[64];
@@ -84,9 +101,12 @@ static int refuse_access(pid_t pid, int err, struct diag *d)
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	if (stat(path, &st))
 		return diag_error(d, -ESRCH, "no-process", "there is no process %d", (int)pid);
+	if (err != -EACCES && err != -EPERM && err != -ESRCH)
+		return diag_error(d, err, "user-mode-denied",
+				  "cannot trace process %d in user mode: %s", (int)pid,
+				  strerror(-err));
 	if (!process_stat_number(pid, STAT_PROGRAM))
-		return diag_error(d, -ESRCH, "no-process",
-				  "process %d has ended, or is a thread of the kernel", (int)pid);
+		return refuse_ended(pid, d);
 	if (geteuid() && st.st_uid != geteuid())
 		diag_error(d, -EPERM, "user-mode-owner",
 			   "cannot trace process %d in user mode: it belongs to another user (uid "

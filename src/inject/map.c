@@ -64,7 +64,7 @@ static int map_ledger(struct mapping *m, uint64_t at)
 
 	if (fd < 0)
 		return refuse_call(m, fd, "create a memory file");
-	done = CALL(m->r, SYS_ftruncate, (uint64_t)fd, LEDGER_SIZE);
+	done = pass_size(m->x, (int)fd, LEDGER_SIZE);
 	if (!done)
 		done = map_at(m->r, at, LEDGER_SIZE, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd);
 	CALL(m->r, SYS_close, (uint64_t)fd);

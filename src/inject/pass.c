@@ -35,8 +35,8 @@ static void *there(uint64_t letter, size_t offset)
 	return (void *)(uintptr_t)(letter + offset);
 }
 
-/* Our own end of its sockets. */
-static int take_end(pid_t pid, int theirs)
+/* Our own copy of a descriptor of the process. */
+static int copy_fd(pid_t pid, int theirs)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), fd;
 
@@ -77,15 +77,19 @@ static int64_t collect(struct inject *x, struct remote *r, int socket, uint64_t 
 	};
 	int64_t done = inject_write(x, at, &letter, sizeof(letter));
 	const struct cmsghdr *head = (const struct cmsghdr *)letter.rights.bytes;
-	int fd = -EIO;
+	int fd;
 
 	if (!done)
 		done = CALL(r, SYS_recvmsg, (uint64_t)socket, at, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (done >= 0)
 		done = inject_read(x, at, &letter, sizeof(letter));
-	if (!done && head->cmsg_type == SCM_RIGHTS)
-		memcpy(&fd, CMSG_DATA(head), sizeof(fd));
-	return done < 0 ? done : fd;
+	if (done < 0)
+		return done;
+	/* The message came without it: there was no number left for a descriptor. */
+	if (head->cmsg_type != SCM_RIGHTS)
+		return letter.head.msg_flags & MSG_CTRUNC ? -EMFILE : -EIO;
+	memcpy(&fd, CMSG_DATA(head), sizeof(fd));
+	return fd;
 }
 
 int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch)
@@ -99,7 +103,7 @@ int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch)
 	done = inject_read(x, scratch, ends, sizeof(ends));
 	if (done)
 		return done;
-	ours = take_end(x->pid, ends[0]);
+	ours = copy_fd(x->pid, ends[0]);
 	done = ours < 0 ? ours : post(ours, fd);
 	if (!done)
 		done = collect(x, r, ends[1], scratch + ENDS);
@@ -109,4 +113,15 @@ int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch)
 		close(ours);
 	inject_write(x, scratch, zeros, sizeof(zeros));
 	return done;
+}
+
+int pass_size(struct inject *x, int theirs, size_t size)
+{
+	int ours = copy_fd(x->pid, theirs), err;
+
+	if (ours < 0)
+		return ours;
+	err = ftruncate(ours, (off_t)size) ? -errno : 0;
+	close(ours);
+	return err;
 }

@@ -123,6 +123,8 @@ static int try_some_thread(struct inject *x, struct thread *out)
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)x->pid);
 	dir = opendir(path);
+	if (!dir && errno != ENOENT)
+		return -errno;
 	while (dir && err && err != -EBUSY && (entry = readdir(dir))) {
 		if (str_to_u64(str_from(entry->d_name), &tid))
 			continue;

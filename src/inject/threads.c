@@ -330,7 +330,7 @@ int threads_stop_new(struct threads *t, pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	dir = opendir(path);
 	if (!dir)
-		return -ESRCH;
+		return errno == ENOENT ? -ESRCH : -errno;
 	while (!err && (entry = readdir(dir))) {
 		if (str_to_u64(str_from(entry->d_name), &tid) || is_known(t, (pid_t)tid))
 			continue;

@@ -114,6 +114,60 @@ go_on() {
 	says no-process "it is a thread, not a process"
 }
 
+@test "a process whose main thread has ended, while others run" {
+	need_program python3
+	python3 -c 'import ctypes, threading, time; threading.Thread(target=time.sleep, args=(30,)).start(); ctypes.CDLL(None).pthread_exit(None)' 3>&- &
+	target=$!
+	for _ in $(seq 100); do
+		! grep -q '^State:.*zombie' /proc/$target/status || break
+		sleep 0.1
+	done
+	run "$NOPAL" doctor -p $target
+	[ "$status" = 1 ]
+	says user-mode-main "its main thread has ended"
+}
+
+# Limits of the process: it lives, and is traced, or the message says what it cannot do.
+@test "a process that has reached its limits" {
+	traced='@n: 50'
+	full='cannot trace process [0-9]+ in user mode: it cannot'
+	while read -r limit wanted; do
+		start_target "$tick" wait loop 50
+		prlimit "$limit" --pid $target
+		"$NOPAL" --user -p $target -e "usdt:$tick:tick:loop { @n = count() }" >"$dir/out" 2>&1 3>&- 8>&- &
+		tracer=$!
+		for _ in $(seq 100); do
+			! grep -q 'Attached\|error' "$dir/out" || break
+			sleep 0.1
+		done
+		echo >&8
+		wait $target
+		wait $tracer || true
+		echo "$limit: $(cat "$dir/out")"
+		grep -qE "$wanted" "$dir/out"
+		exec 8>&-
+	done <<-END
+		--fsize=0 $traced
+		--nofile=3 $full create a memory file: Too many open files
+		--nofile=5 $full receive the shared memory: Too many open files
+		--as=8000000 $full map memory: Cannot allocate memory
+		--core=0 $traced
+		--memlock=0 $traced
+		--nproc=1 $traced
+		--sigpending=0 $traced
+	END
+}
+
+@test "a tracer that cannot open a file traces, or says so" {
+	start_target "$tick" loop 2000000 1 50
+	for limit in --nofile={6..16} --fsize=0; do
+		run timeout -s INT 1 prlimit "$limit" "$NOPAL" --user -q -p $target -e "usdt:$tick:tick:loop { @n = count() }"
+		echo "$limit: $status $output"
+		[[ $output == *"@n: "* || $output == *"Too many open files"* || $output == *"File too large"* ]]
+	done
+	kill -0 $target
+}
+
 @test "user mode needs a process" {
 	run timeout 20 "$NOPAL" --user -e "usdt:$tick:tick:loop { @ = count() }"
 	[ "$status" = 1 ]
