@@ -68,8 +68,10 @@ struct engine_ops {
 	 * has them all. */
 	const char *(*unreachable)(const struct engine *e, const struct clause *c,
 				   const struct attach *at);
-	/* May probes of another engine be at the same site, too? A NULL function: yes. */
-	bool (*shares_site)(const struct engine *e, const struct attach *at);
+	/* May another engine be at `other`, which is in the same file, at the same site or so near
+	 * that one instruction is at both? A NULL function: yes. */
+	bool (*shares_site)(const struct engine *e, const struct attach *at,
+			    const struct attach *other);
 	int (*open)(const struct engine_options *options, struct engine **out, struct diag *d);
 	/* Load the program: afterwards it is known to run. The program must outlive the engine. */
 	int (*build)(struct engine *e, const struct program *p, struct diag *d);

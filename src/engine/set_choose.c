@@ -90,14 +90,16 @@ static int choose_member(const struct set *s, const struct choice *c, uint32_t g
 	return can_run_group(s, first, c, group, d);
 }
 
-static bool is_same_site(const struct attach *a, const struct attach *b)
+#define INSTRUCTION 16 /* bytes, at most */
+
+static bool is_near(const struct attach *a, const struct attach *b)
 {
 	return a->kind == ATTACH_UPROBE && b->kind == ATTACH_UPROBE && a->file && b->file &&
 	       a->file->device == b->file->device && a->file->inode == b->file->inode &&
-	       a->offset == b->offset;
+	       a->offset + INSTRUCTION > b->offset && b->offset + INSTRUCTION > a->offset;
 }
 
-/* Is a later member at a site of the clause that its own must have alone? */
+/* Is a later member at or near a site of the clause that its own must have alone? */
 static bool is_disturbed(const struct set *s, const struct choice *c, uint32_t clause)
 {
 	const struct engine *e = s->members[c->chosen[clause]];
@@ -109,8 +111,9 @@ static bool is_disturbed(const struct set *s, const struct choice *c, uint32_t c
 		for (uint32_t k = 0; k < other->attach_count && c->chosen[i] > c->chosen[clause];
 		     k++)
 			for (uint32_t n = 0; n < mine->attach_count; n++)
-				if (is_same_site(&mine->attaches[n], &other->attaches[k]) &&
-				    !e->ops->shares_site(e, &mine->attaches[n]))
+				if (is_near(&mine->attaches[n], &other->attaches[k]) &&
+				    !e->ops->shares_site(e, &mine->attaches[n],
+							 &other->attaches[k]))
 					return true;
 	}
 	return false;

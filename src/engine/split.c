@@ -39,6 +39,16 @@ static bool has_own_maps(const struct program *p, const struct clause *c, const 
 	return false;
 }
 
+static bool can_run_one(const struct engine *first, const struct program *p, const struct clause *c,
+			uint32_t attach)
+{
+	struct clause one = *c;
+
+	one.attaches = &c->attaches[attach];
+	one.attach_count = 1;
+	return !engine_can_run(first, p, &one, NULL);
+}
+
 /* Sort the attachments: those that the engine can run the clause at, and how many, come first. */
 static struct attach *sort_attaches(struct arena *arena, const struct engine *first,
 				    const struct program *p, const struct clause *c,
@@ -47,17 +57,15 @@ static struct attach *sort_attaches(struct arena *arena, const struct engine *fi
 	struct attach *sorted = arena_array(arena, struct attach, c->attach_count + 1);
 	uint32_t last = c->attach_count;
 
+	/* That it cannot reach one may keep it from others near it: so each is asked for twice. */
+	for (uint32_t i = 0; sorted && i < c->attach_count; i++)
+		can_run_one(first, p, c, i);
 	*count = 0;
-	for (uint32_t i = 0; sorted && i < c->attach_count; i++) {
-		struct clause one = *c;
-
-		one.attaches = &c->attaches[i];
-		one.attach_count = 1;
-		if (engine_can_run(first, p, &one, NULL))
-			sorted[--last] = c->attaches[i];
-		else
+	for (uint32_t i = 0; sorted && i < c->attach_count; i++)
+		if (can_run_one(first, p, c, i))
 			sorted[(*count)++] = c->attaches[i];
-	}
+		else
+			sorted[--last] = c->attaches[i];
 	return sorted;
 }
 

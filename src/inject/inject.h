@@ -40,7 +40,7 @@ const char *inject_form_name(
 	enum inject_form form); /* "nop10", "nop5", "pun", "padded", "retarget", ... */
 
 #define INJECT_PATCH_MAX 5
-#define INJECT_DETOURS	 4
+#define INJECT_DETOURS	 15 /* breakpoints on some of 4 instructions */
 #define INJECT_COPY_MAX	 15
 /* Bytes from a site to memory for its code that inject_reserve() has found for another. */
 #if defined(__aarch64__)
@@ -179,6 +179,8 @@ int inject_settle(struct inject *x);
  */
 int inject_toggle(struct inject *x, struct inject_site *site, bool on);
 enum inject_state inject_look(struct inject *x, const struct inject_site *site);
+/* Would a breakpoint at the address keep threads from the site's trampoline? */
+bool inject_jumps_across(const struct inject_site *site, uint64_t address);
 /* Is a site that was enabled off, because its image was mapped anew, or a breakpoint is gone?
  * inject_enable() then enables it again. */
 bool inject_renew(struct inject *x, struct inject_site *site);

@@ -147,6 +147,15 @@ static int write_jumps(struct inject *x, const struct inject_site *s)
 	return err ? err : write_detours(x, s);
 }
 
+/* Do breakpoints within its offset make its jump lead elsewhere? */
+static bool is_led_away(struct inject *x, const struct inject_site *s)
+{
+	uint8_t now[JUMP_NEAR];
+
+	return s->detour_count && !inject_read(x, s->patch, now, sizeof(now)) &&
+	       jump_target(s->patch, now + 1) != s->landing;
+}
+
 enum inject_state inject_look(struct inject *x, const struct inject_site *s)
 {
 	uint8_t now[INJECT_PATCH_MAX];
@@ -154,7 +163,7 @@ enum inject_state inject_look(struct inject *x, const struct inject_site *s)
 	if (s->form == INJECT_NONE || read_bytes(x, s, now))
 		return SITE_GONE;
 	if (is_written(now, s->before, s->after, s->len))
-		return SITE_ON;
+		return is_led_away(x, s) ? SITE_SHADOWED : SITE_ON;
 	if (!form_is_whole(s->form) && now[0] == s->before[0])
 		return SITE_OFF;
 	if (!memcmp(now, s->before, s->len))

@@ -40,6 +40,19 @@ uint64_t direct_target(const uint8_t *insn, size_t len, uint64_t at)
 	return 0;
 }
 
+/* The instruction that jumps: a breakpoint on it, or within its offset, and it leads elsewhere. Of
+ * a jump or call that was there before only the offset is written. */
+bool inject_jumps_across(const struct inject_site *s, uint64_t address)
+{
+#if defined(__aarch64__)
+	return s->form != INJECT_NONE && address == s->pc;
+#else
+	uint64_t jump = s->patch - (s->form == INJECT_RETARGET);
+
+	return s->form != INJECT_NONE && address >= jump && address < jump + JUMP_NEAR;
+#endif
+}
+
 unsigned landing_size(const struct inject_site *s)
 {
 	uint64_t distance = s->landing > s->pc ? s->landing - s->pc : s->pc - s->landing;
@@ -94,21 +107,32 @@ int plan_settle(struct inject *x, struct inject_site *s, enum inject_form form, 
 
 #if !defined(__aarch64__)
 
-/* Of the bytes of the offset, those that begin an instruction. */
+/* Of the bytes of the offset, those that begin an instruction, a bit for each. */
+static unsigned find_starts(const uint8_t code[PLAN_BYTES], unsigned live)
+{
+	unsigned starts = 0, step = 1;
+
+	for (unsigned at = 1; at < live && step; at += step) {
+		starts |= 1u << (at - 1);
+		step = instruction_length(arch_host(),
+					  str_of((const char *)code + at, PLAN_BYTES - at));
+	}
+	return starts;
+}
+
+/* Where the jump leads with breakpoints on any of these instructions, on one or on several. */
 static void find_detours(struct inject_site *s, const uint8_t code[PLAN_BYTES],
 			 const uint8_t jump[JUMP_NEAR], unsigned live)
 {
-	unsigned step = 1;
+	unsigned starts = find_starts(code, live);
 
 	s->detour_count = 0;
-	for (unsigned at = 1; at < live && step; at += step) {
+	for (unsigned chosen = starts; chosen; chosen = (chosen - 1) & starts) {
 		uint8_t offset[4];
 
-		memcpy(offset, jump + 1, sizeof(offset));
-		offset[at - 1] = 0xcc;
+		for (unsigned i = 0; i < sizeof(offset); i++)
+			offset[i] = chosen >> i & 1 ? 0xcc : jump[i + 1];
 		s->detours[s->detour_count++] = jump_target(s->pc, offset);
-		step = instruction_length(arch_host(),
-					  str_of((const char *)code + at, PLAN_BYTES - at));
 	}
 }
 

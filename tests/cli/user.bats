@@ -230,6 +230,58 @@ go_on() {
 	! grep -q warning <<<"$output"
 }
 
+# near_probes: a program with up to six probes without an instruction between them, which fires each as often as its argument says.
+near_probes() {
+	[ -e /usr/include/x86_64-linux-gnu/sys/sdt.h ] || skip "no header with 1-byte nops"
+	{
+		echo '#include <stdio.h>'
+		echo '#include <stdlib.h>'
+		echo '#include "/usr/include/x86_64-linux-gnu/sys/sdt.h"'
+		echo 'volatile long sum;'
+		for n in 1 2 3 4 5 6; do
+			echo "__attribute__((noinline)) void group$n(long i) {"
+			for k in $(seq $n); do echo "DTRACE_PROBE1(near, g${n}_$k, i);"; done
+			echo "sum += i * $n; }"
+		done
+		echo 'int main(int argc, char **argv) { getchar(); for (long i = 0; i < atol(argv[1]); i++) {'
+		for n in 1 2 3 4 5 6; do echo "group$n(i);"; done
+		echo '} printf("%ld\n", sum); return 0; }'
+	} >"$dir/near.c"
+	cc -O2 -o "$dir/near" "$dir/near.c"
+}
+
+@test "probes whose nops follow each other: the kernel and user mode share them, and none is missed" {
+	near_probes
+	start_target "$dir/near" 1000
+	start_tracer "usdt:$dir/near:near:* { @[probe] = count() }" --user -p $target
+	go_on
+	cat "$output_file" "$messages"
+	[ "$(cat "$dir/printed")" = 10489500 ]
+	[ "$(grep -c ']: 1000$' "$output_file")" = 21 ]
+}
+
+@test "breakpoints on several instructions after a site" {
+	near_probes
+	for _ in 1 2 3; do
+		start_nobody "$dir/near" 20000000
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$NOPAL" -p $target -e "usdt:$dir/near:near:* { @n = count() }" >"$dir/out" 2>"$dir/err" 3>&- 8>&- &
+		tracer=$!
+		sleep 1
+		echo >&8
+		for _ in 1 2 3; do
+			timeout -s INT 1 "$NOPAL" -q --kernel -p $target -e "usdt:$dir/near:near:g*_2, usdt:$dir/near:near:g*_3, usdt:$dir/near:near:g*_4 { @n = count() }" >"$dir/kernel" 2>&1 || true
+			cat "$dir/kernel"
+			grep -q '@n: [1-9]' "$dir/kernel"
+			kill -0 $target
+		done
+		kill $target
+		wait $target || true
+		wait $tracer || true
+		cat "$dir/err"
+		says user-mode-shadowed "put breakpoints on" "$dir/err"
+	done
+}
+
 @test "children of fork: left alone with -p, traced with --follow and -c" {
 	start_target "$tick" wait fork 100
 	start_tracer "usdt:$tick:tick:loop { @n = count() }" --user -p $target

@@ -68,6 +68,18 @@ need_probes() {
 	[[ $output == *"@entry[pear]: 300"* ]]
 }
 
+# Of Debian's PHP, two sites of exception__thrown are three bytes from each other.
+@test "PHP: all probes, as often as the kernel counts them" {
+	php=$(ls /usr/bin/php8.? 2>/dev/null | head -1)
+	need_probes "${php:-/usr/bin/php8}" exception__thrown
+	echo '<?php function f($x) { if ($x % 10 == 0) throw new Exception("x"); } for ($i = 0; $i < 1000; $i++) try { f($i); } catch (Exception $e) {}' >all.php
+	for engine in kernel user; do
+		USE_ZEND_DTRACE=1 "$NOPAL" -q --$engine -e "usdt:$php:php:* { @[probe] = count() }" -c "$php -n all.php" 2>&1 | sort >$engine
+	done
+	diff kernel user
+	grep -q 'exception__thrown\]: 100$' user
+}
+
 @test "Ruby: methods by class and name, by an ordinary user" {
 	lib=$(ls /usr/lib/*/libruby-3.?.so.3.? 2>/dev/null | head -1)
 	need_probes "${lib:-/usr/lib/libruby.so}" cmethod__entry

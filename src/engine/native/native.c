@@ -182,11 +182,12 @@ static const char *native_unreachable(const struct engine *engine, const struct 
 	return e->options.is_alone ? NULL : native_process_problem(e->processes[0], c, at);
 }
 
-static bool native_shares_site(const struct engine *engine, const struct attach *at)
+static bool native_shares_site(const struct engine *engine, const struct attach *at,
+			       const struct attach *other)
 {
 	const struct native *e = (const struct native *)engine;
 
-	return native_is_tracers(at) || native_process_shares(e->processes[0], at);
+	return native_is_tracers(at) || native_process_shares(e->processes[0], at, other);
 }
 
 /* ---- build, extend */

@@ -87,6 +87,26 @@ int native_process_add_site(struct native_process *p, const struct inject_site *
 	return 0;
 }
 
+static struct inject_site *find_across(struct native_process *p, uint64_t pc)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (!p->sites[i].is_on && inject_jumps_across(&p->sites[i], pc))
+			return &p->sites[i];
+	return NULL;
+}
+
+/* The kernel will have a breakpoint there: then also at the site whose jump that breaks. */
+static void leave_to_kernel(struct native_process *p, uint64_t pc)
+{
+	struct inject_site *s;
+
+	while ((s = find_across(p, pc))) {
+		s->form = INJECT_NONE;
+		s->why = "the bytes after it are another probe's, which the kernel traces";
+		pc = s->pc;
+	}
+}
+
 static int add_site(struct native_process *p, const struct clause *c, const struct attach *at,
 		    uint64_t pc)
 {
@@ -139,13 +159,16 @@ const char *native_process_problem(struct native_process *p, const struct clause
 	int count = find_sites(p, c, at, sites);
 	const char *why = count < 0 ? "no memory" : NULL;
 
-	for (int i = 0; i < count && !why; i++)
+	for (int i = 0; i < count && !why; i++) {
 		why = problem_at(&p->sites[sites[i]], c, at);
+		if (why)
+			leave_to_kernel(p, p->sites[sites[i]].pc);
+	}
 	return why;
 }
 
-/* The first byte of a nop10 is ours only where no other nop is before it. */
-bool native_process_shares(struct native_process *p, const struct attach *at)
+bool native_process_shares(struct native_process *p, const struct attach *at,
+			   const struct attach *other)
 {
 	size_t sites[MAPPED_MOST];
 	int count = find_sites(p, NULL, at, sites);
@@ -153,7 +176,7 @@ bool native_process_shares(struct native_process *p, const struct attach *at)
 	for (int i = 0; i < count; i++) {
 		const struct inject_site *s = &p->sites[sites[i]];
 
-		if (s->form != INJECT_NONE && s->patch == s->pc)
+		if (inject_jumps_across(s, s->pc + (other->offset - at->offset)))
 			return false;
 	}
 	return true;

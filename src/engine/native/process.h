@@ -47,8 +47,9 @@ void native_process_close(struct native_process *p); /* NULL is fine; disables n
  * (yet). */
 const char *native_process_problem(struct native_process *p, const struct clause *c,
 				   const struct attach *at);
-/* Do all its sites have a form that leaves the first byte to others? */
-bool native_process_shares(struct native_process *p, const struct attach *at);
+/* May a breakpoint be at `other`, in the same file, while its sites are traced? */
+bool native_process_shares(struct native_process *p, const struct attach *at,
+			   const struct attach *other);
 /* Let the step run at the sites of its attachment that are mapped. The number of sites that can be
  * traced, of `*mapped`; -ENOMEM. */
 int native_process_add(struct native_process *p, const struct native_step *step, unsigned *mapped);
