@@ -296,6 +296,24 @@ near_probes() {
 	grep -q "^@\[$target\]: 100$" "$output_file"
 }
 
+@test "--follow: children that the process has already are left alone, as the kernel leaves them" {
+	cp "$tick" "$dir/old"
+	for engine in kernel user; do
+		start_target sh -c "'$dir/old' loop 3000 1 1000 & read x; '$tick' loop 10; exit 0"
+		timeout 60 "$NOPAL" --$engine --follow -p $target -e "usdt:$tick:tick:loop { @new = count() } usdt:$dir/old:tick:loop { @old = count() }" >"$dir/out" 2>&1 3>&- 8>&- &
+		tracer=$!
+		for _ in $(seq 100); do
+			! grep -q Attached "$dir/out" || break
+			sleep 0.1
+		done
+		sleep 0.3
+		go_on
+		cat "$dir/out"
+		! grep -q '@old' "$dir/out"
+		exec 8>&-
+	done
+}
+
 @test "a library that is loaded later is traced from its first instruction, by an ordinary user" {
 	start_nobody "$dir/plugin" load "$dir/pluglib"
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$NOPAL" -p $target -e "usdt:$dir/pluglib:plug:in { @ = count() }" >"$dir/out" 2>"$dir/err" 3>&- &

@@ -46,13 +46,24 @@ static int note(void *arg, pid_t pid)
 		*m = (struct native_child){.pid = pid};
 	}
 	if (m->program != program)
-		*m = (struct native_child){.pid = pid, .program = program, .since = l->now};
+		*m = (struct native_child){
+			.pid = pid, .program = program, .since = l->now, .is_left = m->is_left};
 	m->is_there = true;
-	if (m->is_known || l->now - m->since < l->patience)
+	if (m->is_left || m->is_known || l->now - m->since < l->patience)
 		return 0;
 	m->is_known = true;
 	l->fn(l->arg, pid);
 	return 0;
+}
+
+int children_leave(struct native_children *f, pid_t first)
+{
+	struct look l = {f, 0, UINT64_MAX, NULL, NULL};
+	int err = processes_each_child(first, note, &l);
+
+	for (size_t i = 0; i < f->count; i++)
+		f->all[i].is_left = true;
+	return err;
 }
 
 int children_look(struct native_children *f, pid_t first, bool follow, uint64_t patience,
@@ -70,7 +81,7 @@ int children_look(struct native_children *f, pid_t first, bool follow, uint64_t 
 		pid_t pid = f->all[i].pid;
 
 		err = note(&l, pid);
-		if (!err)
+		if (!err && !f->all[i].is_left)
 			err = processes_each_child(pid, note, &l);
 	}
 	for (size_t i = 0; i < f->count; i++)

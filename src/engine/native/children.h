@@ -14,6 +14,7 @@ struct native_child {
 	uint64_t since;	  /* when it was first seen to run that, ns */
 	bool is_known;	  /* it was handed over */
 	bool is_there;	  /* at the last look */
+	bool is_left;	  /* it was there before, so it and its children are not followed */
 };
 
 struct native_children {
@@ -23,6 +24,8 @@ struct native_children {
 
 typedef void child_fn(void *arg, pid_t pid);
 
+/* Leave alone the children that the process has now. -ENOMEM. */
+int children_leave(struct native_children *f, pid_t first);
 /* Call `fn` with each process that runs another program than it did when `fn` was called with it
  * last, and has done so for `patience` ns: the first one, and with `follow` its children. -ENOMEM.
  */

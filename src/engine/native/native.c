@@ -285,6 +285,8 @@ static int native_attach(struct engine *engine, struct diag *d)
 	e->has_sites = left.of > 0;
 	if (!err)
 		err = native_judge_left_out(&left, d);
+	if (!err && e->options.follow_forks)
+		err = children_leave(&e->children, e->options.pid);
 	if (!err)
 		err = native_arm(e, e->processes[0], d);
 	if (!err)
