@@ -200,7 +200,7 @@ uint64_t remote_name(struct remote *r, const char name[16]);
  * it can write. Its number there; -errno. */
 
 int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch);
-/* The size of a file that it has open: a process with a limit (RLIMIT_FSIZE) would get SIGXFSZ. */
+/* The size of a file that it has open: a process with a limit of file sizes would get SIGXFSZ. */
 int pass_size(struct inject *x, int theirs, size_t size);
 
 /* ---- plan.c, jumps.c, padding.c, displace.c */
