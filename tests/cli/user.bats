@@ -258,6 +258,11 @@ near_probes() {
 	cat "$output_file" "$messages"
 	[ "$(cat "$dir/printed")" = 10489500 ]
 	[ "$(grep -c ']: 1000$' "$output_file")" = 21 ]
+	# Without the kernel, the warning counts those that are missed, and no more.
+	run as_nobody "$NOPAL" -c "$dir/near 1000" -e "usdt:$dir/near:near:* { @[probe] = count() }" <<<""
+	echo "$output"
+	missed=$(sed -n 's/.*warning: \([0-9]*\) of 21 sites cannot be traced.*/\1/p' <<<"$output")
+	[ "$(grep -c ']: 1000$' <<<"$output")" = $((21 - ${missed:-0})) ]
 }
 
 @test "breakpoints on several instructions after a site" {
@@ -323,6 +328,20 @@ near_probes() {
 	cat "$dir/out" "$dir/err"
 	! grep -q error "$dir/err" || false
 	grep -qx '@: 10' "$dir/out"
+}
+
+@test "sites that cannot be traced, in a library that is loaded later" {
+	[ -e /usr/include/x86_64-linux-gnu/sys/sdt.h ] || skip "no header with 1-byte nops"
+	cat >"$dir/late.c" <<-'END'
+		#include "/usr/include/x86_64-linux-gnu/sys/sdt.h"
+		volatile long sum;
+		void plug(int n) { DTRACE_PROBE1(late, first, n); DTRACE_PROBE1(late, second, n); sum += n; }
+	END
+	cc -O2 -shared -fPIC -o "$dir/late" "$dir/late.c"
+	run as_nobody "$NOPAL" -c "$dir/plugin load $dir/late" -e "usdt:$dir/late:late:* { @ = count() }" <<<""
+	echo "$output"
+	[ "$(grep -c 'of 2 sites cannot be traced in user mode' <<<"$output")" = 1 ]
+	says user-mode-skipped "1 of 2 sites" || says user-mode-skipped "2 of 2 sites"
 }
 
 @test "a library that is loaded and unloaded again and again" {

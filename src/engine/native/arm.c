@@ -34,6 +34,15 @@ static const char *reason(const struct native_left_out *left)
 	return left->why ? left->why : "it was changed meanwhile";
 }
 
+void native_say_left_out(const struct native_left_out *left, struct diag *d)
+{
+	diag_warn(d, "user-mode-skipped",
+		  "%u of %u sites cannot be traced in user mode, for example '%.*s': %s",
+		  left->count, left->of, STR_FMT(left->program->names[left->first->name]),
+		  reason(left));
+	diag_hint(d, "'nopal doctor -p PID' shows all sites; --kernel traces them as root");
+}
+
 /* Some are left out with a warning; if that is all, there is nothing to trace. */
 int native_judge_left_out(const struct native_left_out *left, struct diag *d)
 {
@@ -43,13 +52,8 @@ int native_judge_left_out(const struct native_left_out *left, struct diag *d)
 		diag_hint(d, "root can trace it with --kernel");
 		return -ENOTSUP;
 	}
-	if (!left->count)
-		return 0;
-	diag_warn(d, "user-mode-skipped",
-		  "%u of %u sites cannot be traced in user mode, for example '%.*s': %s",
-		  left->count, left->of, STR_FMT(left->program->names[left->first->name]),
-		  reason(left));
-	diag_hint(d, "'nopal doctor -p PID' shows all sites; --kernel traces them as root");
+	if (left->count)
+		native_say_left_out(left, d);
 	return 0;
 }
 

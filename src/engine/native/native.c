@@ -173,13 +173,19 @@ static const char *native_unreachable(const struct engine *engine, const struct 
 				      const struct attach *at)
 {
 	const struct native *e = (const struct native *)engine;
+	const char *why;
 
 	if (native_is_tracers(at))
 		return NULL;
 	if (at->kind != ATTACH_UPROBE)
 		return "user mode traces only probes in the process itself";
 	/* Without another engine these sites are left out. */
-	return e->options.is_alone ? NULL : native_process_problem(e->processes[0], c, at);
+	if (e->options.is_alone)
+		return NULL;
+	why = native_process_problem(e->processes[0], c, at);
+	if (why)
+		native_process_leave(e->processes[0], at);
+	return why;
 }
 
 static bool native_shares_site(const struct engine *engine, const struct attach *at,
@@ -285,6 +291,7 @@ static int native_attach(struct engine *engine, struct diag *d)
 	e->has_sites = left.of > 0;
 	if (!err)
 		err = native_judge_left_out(&left, d);
+	e->left_out = left.count;
 	if (!err && e->options.follow_forks)
 		err = children_leave(&e->children, e->options.pid);
 	if (!err)

@@ -23,6 +23,7 @@ struct native {
 	uint64_t look_at;     /* when programs and files are looked at next */
 	uint64_t guard_at;    /* when the sites are looked at next */
 	unsigned off;	      /* times that sites were off for a moment */
+	unsigned left_out;    /* sites that cannot be traced, as far as was reported */
 	unsigned late;	      /* programs that began before they were traced */
 	bool has_sites;	      /* the program has attachments in traced processes */
 	bool any_reached;     /* ... and one of them had such a site */
@@ -56,6 +57,8 @@ int native_add_clauses(struct native_process *process, const struct program *p,
 		       struct native_left_out *left);
 /* Some are left out with a warning; if that is all, there is nothing to trace: -ENOTSUP. */
 int native_judge_left_out(const struct native_left_out *left, struct diag *d);
+/* ... in files that were mapped later, where others are traced already. */
+void native_say_left_out(const struct native_left_out *left, struct diag *d);
 /* Arm the sites that were added. A process that has ended is all right. */
 int native_arm(struct native *e, struct native_process *p, struct diag *d);
 

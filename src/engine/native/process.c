@@ -159,12 +159,18 @@ const char *native_process_problem(struct native_process *p, const struct clause
 	int count = find_sites(p, c, at, sites);
 	const char *why = count < 0 ? "no memory" : NULL;
 
-	for (int i = 0; i < count && !why; i++) {
+	for (int i = 0; i < count && !why; i++)
 		why = problem_at(&p->sites[sites[i]], c, at);
-		if (why)
-			leave_to_kernel(p, p->sites[sites[i]].pc);
-	}
 	return why;
+}
+
+void native_process_leave(struct native_process *p, const struct attach *at)
+{
+	size_t sites[MAPPED_MOST];
+	int count = find_sites(p, NULL, at, sites);
+
+	for (int i = 0; i < count; i++)
+		leave_to_kernel(p, p->sites[sites[i]].pc);
 }
 
 bool native_process_shares(struct native_process *p, const struct attach *at,

@@ -47,6 +47,8 @@ void native_process_close(struct native_process *p); /* NULL is fine; disables n
  * (yet). */
 const char *native_process_problem(struct native_process *p, const struct clause *c,
 				   const struct attach *at);
+/* The kernel traces it, and with it what cannot be traced beside that. */
+void native_process_leave(struct native_process *p, const struct attach *at);
 /* May a breakpoint be at `other`, in the same file, while its sites are traced? */
 bool native_process_shares(struct native_process *p, const struct attach *at,
 			   const struct attach *other);

@@ -66,6 +66,10 @@ static int look_at_files(struct native *e, struct native_process *p, bool is_ear
 	p->has_waiting = false;
 	for (size_t i = 0; i < e->part_count && !err; i++)
 		err = native_add_clauses(p, e->parts[i], &left);
+	if (left.count > e->left_out && !err) {
+		native_say_left_out(&left, d);
+		e->left_out = left.count;
+	}
 	if (!is_new && !err)
 		native_langs_see(e, p);
 	wants_knocks = is_new && is_early && p->expects_library;
@@ -144,6 +148,8 @@ static void take_newcomer(void *arg, pid_t pid)
 			  "process %d began to run another program: tracing it begins some "
 			  "milliseconds later",
 			  (int)pid);
+	if (!err)
+		diag_add_all(n->d, &said);
 	diag_free(&said);
 }
 
