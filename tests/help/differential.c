@@ -196,6 +196,14 @@ void differential_run(const struct engine_ops *other, uint64_t programs, insn_fn
 	assert_true(taken * 1000 >= count * 999);
 }
 
+/* Of 100 scripts, those that are not too complex. On aarch64's kernel 6.1, which has no long jumps,
+ * eight of the first 40 have one over more than 16,000 instructions. */
+#ifdef __aarch64__
+#define SIMPLE_ENOUGH 75
+#else
+#define SIMPLE_ENOUGH 90
+#endif
+
 void differential_scripts(const struct engine_ops *other, uint64_t scripts)
 {
 	uint64_t first = setting("DIFFERENTIAL_SEED", 1);
@@ -208,7 +216,7 @@ void differential_scripts(const struct engine_ops *other, uint64_t scripts)
 	random_page_close();
 	print_message("%llu of %llu scripts agree, the others are too complex\n",
 		      (unsigned long long)taken, (unsigned long long)count);
-	assert_true(taken * 100 >= count * 90);
+	assert_true(taken * 100 >= count * SIMPLE_ENOUGH);
 }
 
 /* Time goes into the making and unmaking of kernel objects, so many clauses share them. */
