@@ -62,7 +62,7 @@ int children_leave(struct native_children *f, pid_t first)
 	int err = processes_each_child(first, note, &l);
 
 	for (size_t i = 0; i < f->count; i++)
-		f->all[i].is_left = true;
+		f->all[i].is_left = f->all[i].pid != first;
 	return err;
 }
 

@@ -292,12 +292,12 @@ static int native_attach(struct engine *engine, struct diag *d)
 	if (!err)
 		err = native_judge_left_out(&left, d);
 	e->left_out = left.count;
+	if (!err)
+		err = children_look(&e->children, e->options.pid, false, 0, ignore, NULL);
 	if (!err && e->options.follow_forks)
 		err = children_leave(&e->children, e->options.pid);
 	if (!err)
 		err = native_arm(e, e->processes[0], d);
-	if (!err)
-		err = children_look(&e->children, e->options.pid, false, 0, ignore, NULL);
 	if (!err && e->options.agent_fd)
 		err = native_agent_listen(e->options.agent_fd);
 	if (err)
