@@ -41,7 +41,7 @@ uint64_t direct_target(const uint8_t *insn, size_t len, uint64_t at)
 }
 
 /* The instruction that jumps: a breakpoint on it, or within its offset, and it leads elsewhere. Of
- * a jump or call that was there before only the offset is written. */
+ * the program's own jump or call only the offset is written. */
 bool inject_jumps_across(const struct inject_site *s, uint64_t address)
 {
 #if defined(__aarch64__)
