@@ -1,6 +1,7 @@
 #include "help/random_script.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #define SCRIPT_VARIABLES 6
 #define SCRIPT_DEPTH	 6
@@ -162,20 +163,32 @@ static void script_function(struct script_maker *m, unsigned depth)
 	}
 }
 
+/* Never a constant: `2 > 3 ? $v2 : 0` is one. */
+static void script_divisor(struct script_maker *m, unsigned depth)
+{
+	buf_printf(&m->out, "($v%u ^ ", script_random(m, SCRIPT_VARIABLES));
+	script_number(m, depth);
+	buf_text(&m->out, ")");
+}
+
 /* (a + b). One of the two is a variable when the other may be a constant: of constants a division
  * by zero and more than 64 bits are errors. */
 static void script_operation(struct script_maker *m, unsigned depth)
 {
 	size_t at = m->out.len;
+	const char *operation;
 	bool varies;
 
 	buf_text(&m->out, "(");
 	script_number(m, depth);
 	varies = memchr(m->out.ptr + at, '$', m->out.len - at) ||
 		 memchr(m->out.ptr + at, '@', m->out.len - at);
-	buf_printf(&m->out, " %s ", PICK(m, "+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"));
-	if (varies)
+	operation = PICK(m, "+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>");
+	buf_printf(&m->out, " %s ", operation);
+	if (varies && !strchr("/%", *operation))
 		script_number(m, depth);
+	else if (varies)
+		script_divisor(m, depth);
 	else
 		buf_printf(&m->out, "$v%u", script_random(m, SCRIPT_VARIABLES));
 	buf_text(&m->out, ")");
