@@ -150,3 +150,23 @@ attack() {
 		attack "$seed"
 	done
 }
+
+@test "a function that begins with a locked instruction is skipped by a pattern, and refused by its name" {
+	need_tracing
+	[ "$(uname -m)" = x86_64 ] || skip "x86 code"
+	cd "$BATS_TEST_TMPDIR"
+	${CC:-cc} -x c - -o locks <<-'C'
+		long count;
+		void take_plain(void) { count++; }
+		__asm__(".globl take_locked; .type take_locked, @function; take_locked: lock incq count(%rip); ret; .size take_locked, .-take_locked");
+		void take_locked(void);
+		int main(void) { take_plain(); take_locked(); return count != 2; }
+	C
+	run "$NOPAL" -q --exit-status -e 'uprobe:./locks:take_* { @[func] = count(); }' -c ./locks
+	[ "$status" = 0 ]
+	[[ "$output" == *"@[take_plain]: 1"* && "$output" != *"@[take_locked]"* ]]
+	says bad-prefix "take_locked' at offset" <<<"$output"
+	run "$NOPAL" -q -e 'uprobe:./locks:take_locked { @ = count(); }' -c ./locks
+	[ "$status" = 1 ]
+	says bad-prefix "a prefix (lock, or a segment) with which the kernel accepts no probe: f0 48 ff 05" <<<"$output"
+}

@@ -23,6 +23,8 @@ static const struct {
 	                                           "overwrite the stack below the stack pointer" },
 	[SITE_NO_NOP]   = { "no-nop",              "the instruction is not a nop" },
 	[SITE_FOREIGN]  = { "foreign-cpu",         "the file is for another CPU" },
+	[SITE_PREFIX]   = { "bad-prefix",          "its instruction has a prefix (lock, or a segment) with which "
+	                                           "the kernel accepts no probe" },
 	[SITE_CUT_OFF]  = { "cut-off",             "the file has no bytes there" },
 	[SITE_TWICE]    = { "two-semaphores",      "another probe at the same address has another "
 	                                           "semaphore, and the kernel accepts only one" },
@@ -78,6 +80,18 @@ static bool is_native(const struct attach *at)
 	return false;
 }
 
+/* Prefixes of x86 that the kernel refuses, among those that may be beside them. */
+static bool has_bad_prefix(struct str code)
+{
+	static const char all[] = "\x66\x67\xf2\xf3\x64\x65\x26\x2e\x36\x3e\xf0";
+	const char *bad = all + 6;
+
+	for (size_t i = 0; i < code.len && code.ptr[i] && strchr(all, code.ptr[i]); i++)
+		if (strchr(bad, code.ptr[i]))
+			return true;
+	return false;
+}
+
 /* The kernel places its breakpoint on the file's bytes, not on those of a process; so an existing
  * breakpoint, or a call that replaced one, is never seen here: where the file itself has one, the
  * kernel takes no probe either. */
@@ -92,6 +106,10 @@ static enum site_problem look_for_nop(struct unit_site *site, struct str code)
 		return SITE_NOP10;
 	if (is_x86_64 && str_starts(code, nop5) && !at->is_entry)
 		return SITE_RED_ZONE;
+	if (!at->is_static && is_x86_64 && has_bad_prefix(code)) {
+		show_bytes(site, code, instruction_length(at->arch, code));
+		return SITE_PREFIX;
+	}
 	if (!at->is_static || instruction_nop(at->arch, code))
 		return SITE_FINE;
 	show_bytes(site, code, 8);
