@@ -65,9 +65,11 @@ static void put_body(struct script_text *t, const struct counted *s, char map)
 {
 	const char *result = s->spec.at.type == 'r' ? "(int32)(retval)" : NULL;
 	const char *values = s->spec.values ? s->spec.values : result;
+	bool is_cast = values && !strncmp(values, "(uint64)", 8);
 
 	if (s->is_histogram)
-		script_put(t, "@%c = hist((uint64)(%s));\n", map, values);
+		script_put(t, is_cast ? "@%c = hist(%s);\n" : "@%c = hist((uint64)(%s));\n", map,
+			   values);
 	else
 		script_put(t, values ? "@%c[%s] = count();\n" : "@%c = count();\n", map, values);
 }

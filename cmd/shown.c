@@ -105,23 +105,24 @@ static bool can_read(const struct parameters *p, const char *name)
 	return can;
 }
 
-/* "const char *name" */
+/* "const char * name" */
 static void add_parameter(const struct parameters *p, char *declaration)
 {
 	char *name = declaration + strlen(declaration);
-	bool is_text, is_unsigned;
+	bool is_text, is_pointer, is_unsigned;
 
-	while (name > declaration && !strchr(" *", name[-1]))
+	while (name > declaration && name[-1] != ' ')
 		name--;
 	if (!is_plain(name) || name == declaration || !can_read(p, name))
 		return;
-	is_text = name[-1] == '*' && name - declaration > 6 && !strncmp(name - 6, "char *", 6);
+	is_pointer = strstr(declaration, "* ");
+	is_text = strstr(declaration, "char * ");
 	is_unsigned = strstr(declaration, "unsigned ") || strstr(declaration, "size_t ");
 	add(p->shown, name, is_text ? "str(args.%s)" : "args.%s",
-	    is_text	      ? "%s=%%s"
-	    : name[-1] == '*' ? "%s=%%p"
-	    : is_unsigned     ? "%s=%%lu"
-			      : "%s=%%ld");
+	    is_text	  ? "%s=%%s"
+	    : is_pointer  ? "%s=%%p"
+	    : is_unsigned ? "%s=%%lu"
+			  : "%s=%%ld");
 }
 
 /* A function as `nopal -lv` lists it: its name, and a line for each parameter. The first one is

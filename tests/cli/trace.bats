@@ -163,7 +163,7 @@ wait_inactive() {
 	need_tracing
 	tick=$(private tick)
 	for engine in --kernel --user; do
-		run timeout 20 "$NOPAL" -q $engine -e 'usdt::tick:word { exit(args.length); print(1) } END { print("end") }' -c "$tick word abcdef"
+		run timeout 20 "$NOPAL" -q --no-warnings $engine -e 'usdt::tick:word { exit(args.length); print(1) } END { print("end") }' -c "$tick word abcdef"
 		[ "$status $output" = '6 end' ]
 	done
 	run "$NOPAL" -q --engine interp -e 'BEGIN { $code = 300; exit($code); }'
