@@ -73,10 +73,11 @@ private() {
 	echo "$BATS_TEST_TMPDIR/$1"
 }
 
-# run_traced SCRIPT COMMAND: what nopal prints while COMMAND runs under -c; its messages go to $messages.
+# run_traced SCRIPT COMMAND: what nopal prints while COMMAND runs under -c; its messages go to $messages. In an emulator
+# RUN_SECONDS is longer.
 run_traced() {
 	messages=$BATS_TEST_TMPDIR/messages
-	run timeout 60 bash -c '"$1" -q -e "$2" -c "$3" 2>"$4"' - "$NOPAL" "$1" "$2" "$messages"
+	run timeout "${RUN_SECONDS:-60}" bash -c '"$1" -q -e "$2" -c "$3" 2>"$4"' - "$NOPAL" "$1" "$2" "$messages"
 }
 
 # Start nopal in the background and wait until it is attached: start_tracer SCRIPT [OPTIONS...]. Its output
