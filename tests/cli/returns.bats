@@ -59,7 +59,7 @@ traced() {
 	strip -g -o bare returns
 	run -1 "$NOPAL" --dry-run -e 'uretprobe:./bare:fact { print(args.n) }'
 	says no-params "the parameters of 'uretprobe:./bare:fact' are not known" <<<"$output"
-	run --separate-stderr "$NOPAL" -q -e 'uretprobe:./bare:fact { printf("%d ", args.arg0) }' -c "./bare fact"
+	run --separate-stderr "$NOPAL" -q -e 'uretprobe:./bare:fact { printf("%d \n", args.arg0) }' -c "./bare fact"
 	[ "$(grep -v '^24' <<<"$output" | tr -d '\n')" = "1 2 3 4 " ]
 }
 
