@@ -41,6 +41,8 @@ build_kinds() {
 	gcc -O2 -I"$ROOT/include" "$@" kinds.cc -o kinds
 }
 
+# newest: `print(args)`, `args.c` of type `char` | texts bare, `.c = 120` | texts in quotes, `.c = 'x'`; a number in JSON | a
+#   text with blanks ends where it does
 @test "print(args) prints all arguments of every probe, with names" {
 	need_tracing
 	private tick >/dev/null

@@ -47,6 +47,8 @@ ${line#"${line:0:$((${#field} + 2))}"}" ;;
 	[ "$failed" = 0 ] && [ "$count" -ge "${2:-1}" ]
 }
 
+# 0.17: "Attaching 1 probe..." | standard output | standard error, with "Attached 1 probe" | as the newest; output is what
+#   the script prints
 @test "the words of trace, count, hist and stack" {
 	check_cases "$ROOT/tests/cases/commands/words.txt" 14
 }

@@ -18,6 +18,7 @@ bats_require_minimum_version 1.5.0
 	done
 }
 
+# newest: a wrong command line | exit status 1 | 2 |
 @test "an unknown option is a usage error" {
 	run "$NOPAL" --nonsense
 	[ "$status" = 2 ]
@@ -153,6 +154,7 @@ bats_require_minimum_version 1.5.0
 	[[ "$output" == *"the text of the parameter is longer than 65536 bytes"* ]]
 }
 
+# newest: `cat` of a file that is longer than `max_cat_bytes` | its first bytes | and a line that says so |
 @test "cat() says when it cuts, and does not steer the terminal" {
 	need_tracing
 	yes line | head -c 10240 >"$BATS_TEST_TMPDIR/fits"
@@ -213,6 +215,8 @@ $BATS_TEST_TMPDIR/a.bt:2-3: WARNING: 7" ]
 	[ "$stderr" = "" ]
 }
 
+# newest: `while`, `delete(@m, k)` without use of its result, an `int64` in a `uint64` variable, a cast of a struct's member
+#   to its own type | warnings | nothing | they are part of the language, and older scripts have them
 @test "what the newest bpftrace takes with a warning, or without one" {
 	run --separate-stderr "$NOPAL" -q -e 'BEGIN { @a = @b + 1; printf("%y 5%% 100%%k %d%s|50%\n", 7, 8); let $x; print($x); $x = 5; print(@c[1]); }'
 	[ "$output" = "%y 5% 100%k 78|50%
@@ -260,6 +264,8 @@ $BATS_TEST_TMPDIR/a.bt:2-3: WARNING: 7" ]
 	says division-by-zero "-e:1:13: error: division by zero"
 }
 
+# newest: an index outside of an array | a warning for each; reads beyond the array | 0, counted, reported at its place at
+#   the end |
 @test "an index outside of an array was silent" {
 	run --separate-stderr "$NOPAL" -q -e 'BEGIN { $a = (uint8[2])(uint16)513; $i = 2; $j = -1; print(($a[$i], $a[$j])); for ($k : 0..2) { print($a[$k]); } }'
 	[ "$output" = "(0, 0)
@@ -293,6 +299,10 @@ missing_keys() {
 	[[ "$stderr" != *"does not exist"* ]]
 }
 
+# newest: `-k` | a warning for each read that fails, and each key that a map does not have | the same, counted for each
+#   place, each second | a loop would print thousands
+# newest: with `-k`, `print(@m[key])` of a key that the map does not have | a warning | nothing: the value is read when it is
+#   printed |
 @test "-k reports keys that a map does not have, from the kernel" {
 	need_tracing
 	missing_keys kernel

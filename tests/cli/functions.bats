@@ -23,6 +23,7 @@ trace_word() {
 	[ "$status" = 138 ]
 }
 
+# newest: `signal` that fails | a warning for each | counted, reported at its place at the end |
 @test "a signal that there is not is counted" {
 	trace_word 'signal(arg1 + 100);' --unsafe
 	[ "$status" = 0 ]
@@ -63,11 +64,13 @@ trace_word() {
 	[[ "$output" == *$'a IN (?) AND b = ?\n(null)\n'*'@[a IN (?) AND b = ?]: 1'* ]]
 }
 
+# newest: `has_cpid` | inverted | `true` with `-c` |
 @test "the process of -c" {
 	trace_word 'print((pid == cpid, has_cpid, pid(init) >= pid));'
 	[ "$output" = '(true, true, true)' ]
 }
 
+# newest: `tseries` | TAI clock, one map for each key and interval | the time of day | rows are what a watch shows
 @test "a time series shows its last intervals, with those without a value" {
 	local script='interval:ms:20 { @n++; if (@n < 12 && @n % 4) { @t = tseries(@n, 20ms, 5); @s[1] = tseries(@n, 20ms, 100, "sum"); }
 		if (@n == 20) { clear(@n); exit(); } }'

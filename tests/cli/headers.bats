@@ -67,6 +67,8 @@ make_own() {
 	says unknown-name "'no.h' file not found" <<<"$output"
 }
 
+# refused: `#include` of headers without libclang | accepted, but headers are read only where libclang is installed; types
+#   come from BTF, DWARF and the script
 @test "a header that is missing, and libclang that is" {
 	need_libclang
 	run "$NOPAL" check -e $'#include <no/such.h>\nBEGIN { print(sizeof(struct nopal_foo)); }'

@@ -62,6 +62,8 @@ setup() {
 	says attach "cannot attach 'watchpoint:$((at + 1)):8:w': this CPU has no watchpoint of this length and mode" <<<"$output"
 }
 
+# newest: SIGUSR1 | runs `self:signal:SIGUSR1`, and else does nothing | prints all maps, as 0.17, if the script has no such
+#   probe |
 @test "SIGUSR1 runs the clause that is for it, and prints no maps then" {
 	start_tracer 'self:signal:SIGUSR1 { printf("signal\n"); @n = count(); } interval:s:60 { }' -q
 	kill -USR1 "$tracer"
@@ -142,6 +144,7 @@ may_probe() {
 	return 1
 }
 
+# newest: `kprobe:` on a kernel without kprobes | cannot attach | the same, and what to use instead |
 @test "functions of the kernel have arguments and results" {
 	for kind in kprobe fentry; do
 		may_probe $kind || continue

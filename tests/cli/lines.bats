@@ -151,6 +151,7 @@ at() {
 	[[ "$output" == *"[inlined] _ZN4shop5storeIlE3sumEi@"*"        _ZN4shop5storeIlE3addEli+"* ]]
 }
 
+# newest: `cpp:"f(int*)"` | `f(int*, int*)`, too: `*` is any text | `f(int*)`, if there is such a function |
 @test "C++: functions are probed by their names in the source" {
 	need_program g++
 	g++ -O1 -g -x c++ -o overloads - <<-'END'

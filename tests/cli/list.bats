@@ -39,6 +39,7 @@ END
 	"$@" -o "$out" "$out.c" -I/usr/include/x86_64-linux-gnu
 }
 
+# newest: the order of `-l` | names are sorted | those of a file as they are in it |
 @test "a file: one line a probe, however many sites" {
 	run "$NOPAL" list "$tick"
 	[ "$status" = 0 ]

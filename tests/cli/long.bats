@@ -22,6 +22,7 @@ print_words() {
 	[ ! -s "$messages" ] || grep -v __BPFTRACE_NOTIFY "$messages" || true
 }
 
+# 0.17: `str` | 64 bytes, at most 200 | 1024, at most 65,536 | as the newest
 @test "65535 and 65536 bytes arrive whole, one more is cut and marked" {
 	whole=$(text 65536 'gr\xc3\xbc\xc3\x9f\xe2\x82\xac ')
 	print_words 'config = { max_strlen = 65536 } usdt:./tick:tick:word { printf("%s\n", str(arg0)) }' \

@@ -142,6 +142,10 @@ build_example() {
 		"$BUILD/libnopal.a" -liberty -ldw -lelf -lz -lpthread
 }
 
+@test "the differences from bpftrace are listed as the tests have them" {
+	"$ROOT/scripts/compatibility" --check
+}
+
 @test "the functions of the public headers are in their pages" {
 	in_page sites.h nopal-sites.3
 	in_page runtime.h nopal-runtime.3

@@ -83,6 +83,7 @@ without_tables() {
 	[[ "$output" == *"$((2 * times)) samples"* ]]
 }
 
+# 0.17: stacks of processes that ended | addresses | names |
 @test "the same stack of several processes is one key, and has names when they are gone" {
 	run "$NOPAL" -q -e "usdt:$frames:frames:here { @[ustack] = count() }" \
 		-c "sh -c '$frames 2 deep & $frames 3 deep & wait'"
@@ -204,6 +205,8 @@ without_tables() {
 ]: 2"* ]]
 }
 
+# newest: `ustack(perf)` | addresses | offsets in the files | frames are kept so, the same in every process; `ustack(raw)`
+#   has addresses
 @test "a depth, a mode, both; by the configuration, too" {
 	local id
 	need_program readelf

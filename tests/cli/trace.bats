@@ -34,6 +34,8 @@ setup() {
 	[[ "$output" == *"@sum: 799960000"* ]]
 }
 
+# newest: lost events | `Lost N events` each time, the sum at the end | a line when it begins; how many of how many at the
+#   end, and what helps |
 @test "delivered + lost = fired, in order per thread" {
 	local events=${EVENTS:-300000} # of each of two threads: far more than the ring holds
 	"$NOPAL" -q --ring-size=64K -e "usdt:$tick:tick:loop { printf(\"%d %d\\n\", tid, arg0) }" \
@@ -72,6 +74,7 @@ setup() {
 	grep -q '^@: 7$' "$output_file"
 }
 
+# 0.17: text in memory that is not resident | `""` | the text |
 @test "strings on pages never touched are read" {
 	head -c 5000 /dev/zero | tr '\0' 'x' >"$BATS_TEST_TMPDIR/text"
 	printf 'cold page' | dd of="$BATS_TEST_TMPDIR/text" conv=notrunc status=none

@@ -17,6 +17,8 @@ BEGIN { print("begin"); exit() }
 END
 }
 
+# newest: `--test`, `--bench` | `BEGIN` and other probes, too; the form of the text is not documented | only the test or
+#   bench probes, each in a run of its own | a test does not depend on another
 @test "each test runs alone, and passes or fails" {
 	run --separate-stderr "$NOPAL" --test script.bt
 	[ "$status" = 1 ]

@@ -30,11 +30,14 @@ compare() {
 	compare text
 }
 
+# 0.17: buffers in JSON | text | `[97,-1]` | as the newest
 @test "JSON is bpftrace's" {
 	need_tracing
 	compare json -f json
 }
 
+# 0.17: empty lines | after a table of `avg` or `stats`, and for a map without entries | only after a histogram | as the
+#   newest
 @test "the kept output is what the installed bpftrace prints, as the newest has it" {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	need_program bpftrace
