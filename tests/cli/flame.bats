@@ -11,9 +11,8 @@ data() {
 	sed -n 's|^<script id="data"[^>]*>\(.*\)</script>$|\1|p' "$1"
 }
 
-# Keys of a page in a real browser: the text of the elements with these ids.
+# Keys of a page in a real browser: the text of the elements with these ids. Tests call need_program chromium first.
 browse() {
-	need_program chromium
 	timeout 60 chromium --headless --no-sandbox --disable-gpu --dump-dom "file://$PWD/$1" 2>log |
 		sed -n 's/^<[a-z0-9]* id="\(title\|found\|status\)"[^>]*>\([^<]*\)<.*/\1: \2/p' | sort
 	! grep -i -e refused -e uncaught log
@@ -38,10 +37,12 @@ browse() {
 	[ "$(jq -c .names json)" = '["all","main","</script><img src=x onerror=alert(1)>","@NONCE@","\"\\\\","\\xff\\x1b[31m"]' ]
 	[ "$(jq -r .title json)" = '</title>@DATA@' ]
 	grep -q "content=\"default-src 'none'; script-src 'nonce-[0-9a-f]\{32\}'; style-src 'nonce-[0-9a-f]\{32\}'\"" page.html
+	need_program chromium
 	[ "$(browse page.html | sed -n 's/^status: //p')" = "all – 5 events, 100.00 %" ]
 }
 
 @test "a browser draws, searches and zooms" {
+	need_program chromium
 	"$NOPAL" flame -t 'shop & co' -u calls -o page.html folded
 	[ "$(browse page.html)" = $'found: \nstatus: all – 92 calls, 100.00 %\ntitle: shop &amp; co' ]
 	[ "$(browse 'page.html#search=exec')" = $'found: 55 calls, 59.78 %\nstatus: all – 92 calls, 100.00 %\ntitle: shop &amp; co' ]
@@ -49,6 +50,7 @@ browse() {
 }
 
 @test "a browser says which functions were inlined" {
+	need_program chromium
 	printf 'main;run;parse_[i] 3\nmain;parse 1\n' >folded
 	"$NOPAL" flame -o page.html folded
 	[ "$(browse 'page.html#zoom=parse (inlined)' | grep status)" = "status: parse (inlined) – 3 events, 75.00 %" ]
