@@ -197,7 +197,7 @@ static const char *end_text(const struct walk *w)
 	/* clang-format off */
 	static const char *const texts[UNWIND_ENDS_COUNT_] = {
 		[UNWIND_GOES_ON]    = "followed by frame pointers, which end in ",
-		[UNWIND_LIMIT]      = "no more than 127 frames are kept",
+		[UNWIND_LIMIT]      = "there are more frames",
 		[UNWIND_NO_ROWS]    = "no unwind rows for ",
 		[UNWIND_NO_ROOM]    = "no room was left for the unwind rows of ",
 		[UNWIND_LATER]      = "mapped only now, and not read yet: ",

@@ -486,19 +486,30 @@ static void ternary_types(struct check *c, struct expr *e, struct expr *a, struc
 	check_widen(c, b, &t);
 }
 
+bool ternary_skips(const struct expr *e, bool when)
+{
+	const struct expr *cond = e->args[0];
+
+	return cond->is_comptime && cond->is_const && !cond->value == when;
+}
+
 void check_ternary(struct check *c, struct expr *e)
 {
 	struct expr *cond = e->args[0], *a = e->args[1] ? e->args[1] : cond, *b = e->args[2];
 
 	check_condition(c, cond);
 	c->block_depth++;
-	if (a != cond)
+	if (a != cond && !ternary_skips(e, true))
 		check_side(c, a);
-	check_side(c, b);
+	if (!ternary_skips(e, false))
+		check_side(c, b);
 	c->block_depth--;
 	if (c->err)
 		return;
-	ternary_types(c, e, a, b);
+	if (cond->is_comptime && cond->is_const)
+		e->shape = (cond->value ? a : b)->shape;
+	else
+		ternary_types(c, e, a, b);
 	if (cond->is_const && (cond->value ? a : b)->is_const) {
 		e->is_const = true;
 		e->value = (cond->value ? a : b)->value;

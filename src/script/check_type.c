@@ -223,8 +223,10 @@ void check_widen(struct check *c, struct expr *e, const struct type *t)
 		check_merge(c, target, t);
 		e->shape.type = *target;
 	} else if (e->kind == EXPR_TERNARY) {
-		check_widen(c, e->args[1] ? e->args[1] : e->args[0], t);
-		check_widen(c, e->args[2], t);
+		if (!ternary_skips(e, true))
+			check_widen(c, e->args[1] ? e->args[1] : e->args[0], t);
+		if (!ternary_skips(e, false))
+			check_widen(c, e->args[2], t);
 		e->shape.type = *t;
 	} else if (e->kind == EXPR_CAST && t->kind == TYPE_STR) {
 		check_widen(c, e->args[0], t);

@@ -267,6 +267,8 @@ int check_variant(struct check *c, struct variant *v);
 void check_expr(struct check *c, struct expr *e);
 /* if comptime (...): is the branch for `when` left out, neither looked at nor compiled? */
 bool stmt_skips(const struct stmt *s, bool when);
+/* ... the same of if comptime as a value */
+bool ternary_skips(const struct expr *e, bool when);
 /* `e` must be an integer; `what` says of what in the message. */
 void check_int(struct check *c, const struct expr *e, const char *what);
 /* Type `e`, which must be an integer. */

@@ -146,7 +146,7 @@ static int number_digits(struct str s, size_t *at, unsigned base, uint64_t *valu
 	for (; *at < s.len; (*at)++) {
 		unsigned digit = hex_digit(s.ptr[*at]);
 
-		if (s.ptr[*at] == '_' && *at > start)
+		if (s.ptr[*at] == '_' && *at)
 			continue;
 		if (digit >= base)
 			break;

@@ -304,6 +304,10 @@ void lower_ternary(struct lower *l, const struct expr *e, uint16_t out)
 	struct label other = {0}, end = {0};
 	uint16_t cond;
 
+	if (ternary_skips(e, true) || ternary_skips(e, false)) {
+		lower_value_to(l, e->args[ternary_skips(e, true) ? 2 : 1], out);
+		return;
+	}
 	if (e->args[1]) {
 		lower_jump(l, e->args[0], false, &other);
 		lower_value_to(l, e->args[1], out);

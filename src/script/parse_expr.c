@@ -240,22 +240,64 @@ static struct expr *parse_name(struct parser *p)
 	return e;
 }
 
-/* block with a value = "{" statement* expr? "}" */
+static struct expr *take_value(struct parser *p, struct stmt **body);
+
+/* The statements of a block as an expression. */
+static struct expr *block_of(struct parser *p, struct mark mark, struct stmt *body)
+{
+	struct expr *value = take_value(p, &body);
+	struct expr *e = expr_new(p, EXPR_BLOCK, mark, &value, value ? 1 : 0);
+
+	if (!p->err)
+		e->body = body;
+	return e;
+}
+
+static struct stmt **last_of(struct stmt **body)
+{
+	while (*body && (*body)->next)
+		body = &(*body)->next;
+	return body;
+}
+
+/* Does a block end with a value? An `if` is one when each of its branches ends with one. */
+static bool ends_with_value(struct stmt *body)
+{
+	const struct stmt *s = *last_of(&body);
+
+	if (!s || !s->is_last)
+		return false;
+	return s->kind == STMT_EXPR || (ends_with_value(s->body) &&
+					(s->kind == STMT_BLOCK || ends_with_value(s->other)));
+}
+
+/* The value at the end of a block, without which the statements go on as they are; NULL: there is
+ * none. */
+static struct expr *take_value(struct parser *p, struct stmt **body)
+{
+	struct stmt **last = last_of(body), *s = *last;
+	struct expr *args[3];
+
+	if (p->err || !ends_with_value(*body))
+		return NULL;
+	*last = NULL;
+	if (s->kind == STMT_EXPR)
+		return s->value;
+	args[1] = block_of(p, s->mark, s->body);
+	if (s->kind == STMT_BLOCK)
+		return args[1];
+	args[0] = s->value;
+	args[2] = block_of(p, s->mark, s->other);
+	return expr_new(p, EXPR_TERNARY, s->mark, args, 3);
+}
+
+/* block with a value = "{" statement* ( expr | if | block )? "}" */
 struct expr *parse_block_value(struct parser *p)
 {
 	struct mark open = p->token.mark;
-	struct stmt *body = parse_block(p), **last = &body;
-	struct expr *value = NULL, *e;
+	struct stmt *body = parse_block(p);
+	struct expr *e = block_of(p, parse_join(open, p->token.mark), body);
 
-	while (!p->err && *last && (*last)->next)
-		last = &(*last)->next;
-	if (!p->err && *last && (*last)->kind == STMT_EXPR && (*last)->is_last) {
-		value = (*last)->value;
-		*last = NULL;
-	}
-	e = expr_new(p, EXPR_BLOCK, parse_join(open, p->token.mark), &value, value ? 1 : 0);
-	if (!p->err)
-		e->body = body;
 	parse_advance(p);
 	return e;
 }

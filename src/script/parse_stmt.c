@@ -285,6 +285,8 @@ static struct stmt *parse_statement(struct parser *p)
 	} else {
 		parse_simple(p, s);
 	}
+	s->is_last = parse_is(p, TOKEN_RBRACE) &&
+		     (s->kind == STMT_BLOCK || s->kind == STMT_IF || s->is_last);
 	parse_leave(p);
 	return s;
 }

@@ -140,7 +140,7 @@ struct stmt {
 	struct stmt *next;
 	bool leaves_function; /* STMT_RETURN: `target` is what it sets, if there is a value */
 	bool is_discard;      /* STMT_EXPR: _ = value */
-	bool is_last;	      /* STMT_EXPR without a semicolon before "}": the value of a block */
+	bool is_last; /* STMT_EXPR, _IF, _BLOCK without a semicolon before "}": a block's value */
 	uint32_t span;	      /* as of an expression */
 };
 

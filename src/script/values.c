@@ -286,8 +286,8 @@ bool is_lang_stack(const struct expr *e)
 
 static uint64_t stack_depth(struct check *c, const struct expr *e)
 {
-	if (!expr_is_int(e) || !e->is_const || e->value < 1 || e->value > 1023)
-		check_error(c, e, "wrong-arg-type", "the depth of a stack must be from 1 to 1023");
+	if (!expr_is_int(e) || !e->is_const || e->value < 1 || e->value > 1024)
+		check_error(c, e, "wrong-arg-type", "the depth of a stack must be from 1 to 1024");
 	return e->value;
 }
 

@@ -28,7 +28,9 @@ static bool is_unused(const struct expr *e)
 {
 	switch (e->kind) {
 	case EXPR_STEP: return false;
-	case EXPR_TERNARY: return (e->args[1] && is_unused(e->args[1])) || is_unused(e->args[2]);
+	case EXPR_TERNARY:
+		return (e->args[1] && !ternary_skips(e, true) && is_unused(e->args[1])) ||
+		       (!ternary_skips(e, false) && is_unused(e->args[2]));
 	case EXPR_BLOCK: return e->arg_count && !e->is_function && is_unused(e->args[0]);
 	case EXPR_CALL:
 		if (e->function && e->function->needs & NEED_NO_REG)
