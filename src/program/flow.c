@@ -3,8 +3,8 @@
  * way back needs no second pass: whatever is written on entry is still written when the body ends,
  * so the entry is the weakest of its two ways in.
  *
- * What is written is a set: a bit for each register and 64 bits for each slot, one per part. The
- * sets of pending jumps wait at their targets, where they are intersected. */
+ * What is written is a set: a bit for each register and for each part of a slot, whose bits begin
+ * at a word. The sets of pending jumps wait at their targets, where they are intersected. */
 #include "program/check.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ struct flow {
 	uint64_t **pending; /* of each instruction: the set that jumps bring along, or NULL */
 	size_t pending_bytes;
 	uint64_t *written; /* at the current instruction */
-	size_t reg_words;  /* words of `written` for registers; then one for each slot */
+	size_t *slots;	   /* of each slot: its first word in `written`, after the registers */
 	size_t words;
 	bool reachable;
 };
@@ -99,30 +99,54 @@ static int read_reg(struct flow *f, uint32_t at, uint16_t reg)
 	return check_fail(f->c, at, "r%u is read but not written on every path", reg);
 }
 
-/* Bits of the parts of slot `number` that a value of type `t` at `offset` takes. */
-static uint64_t part_bits(struct flow *f, uint16_t number, uint64_t offset, const struct type *t)
+/* The bits in `written` of the parts of slot `number` that a value of type `t` at `offset` takes;
+ * NULL: a word. */
+struct bits {
+	size_t first, end;
+};
+
+static struct bits part_bits(const struct flow *f, uint16_t number, uint64_t offset,
+			     const struct type *t)
 {
 	unsigned first = 0, count = t ? type_parts(t) : 1;
+	size_t start = 64 * f->slots[number];
 	bool word;
 
 	if (type_part_at(&f->c->clause->slots[number].type, offset, &first, &word))
-		return 0;
-	return (count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX) << first;
+		return (struct bits){0, 0};
+	return (struct bits){start + first, start + first + count};
+}
+
+/* Those of the bits that are in the word of bit `at`. */
+static uint64_t word_mask(struct bits bits, size_t at)
+{
+	size_t left = bits.end - at;
+
+	return (left < 64 - at % 64 ? (UINT64_C(1) << left) - 1 : UINT64_MAX >> at % 64) << at % 64;
 }
 
 static int read_slot(struct flow *f, uint32_t at, uint16_t number, uint64_t offset,
 		     const struct type *t)
 {
-	uint64_t bits = part_bits(f, number, offset, t);
+	struct bits bits = part_bits(f, number, offset, t);
 
-	if ((f->written[f->reg_words + number] & bits) == bits)
-		return 0;
-	return check_fail(f->c, at, "s%u is read but not completely written on every path", number);
+	for (size_t bit = bits.first; bit < bits.end; bit += 64 - bit % 64) {
+		uint64_t mask = word_mask(bits, bit);
+
+		if ((f->written[bit / 64] & mask) != mask)
+			return check_fail(f->c, at,
+					  "s%u is read but not completely written on every path",
+					  number);
+	}
+	return 0;
 }
 
 static void write_slot(struct flow *f, uint16_t number, uint64_t offset, const struct type *t)
 {
-	f->written[f->reg_words + number] |= part_bits(f, number, offset, t);
+	struct bits bits = part_bits(f, number, offset, t);
+
+	for (size_t bit = bits.first; bit < bits.end; bit += 64 - bit % 64)
+		f->written[bit / 64] |= word_mask(bits, bit);
 }
 
 static int read_fields(struct flow *f, uint32_t at)
@@ -230,18 +254,32 @@ static int step(struct flow *f, uint32_t at)
 	return err;
 }
 
+/* Give each slot its words. */
+static int place_slots(struct flow *f)
+{
+	const struct clause *clause = f->c->clause;
+
+	f->words = (clause->reg_count + 63) / 64;
+	f->slots = calloc(clause->slot_count + 1, sizeof(*f->slots));
+	if (!f->slots)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < clause->slot_count; i++) {
+		f->slots[i] = f->words;
+		f->words += (type_parts(&clause->slots[i].type) + 63) / 64;
+	}
+	return 0;
+}
+
 int check_flow(const struct checker *c)
 {
 	struct flow f = {.c = c, .code = c->clause->code, .count = c->clause->insn_count};
-	int err = 0;
+	int err = place_slots(&f);
 
-	f.reg_words = (c->clause->reg_count + 63) / 64;
-	f.words = f.reg_words + c->clause->slot_count;
 	f.loop = calloc(f.count + 1, sizeof(*f.loop));
 	f.pending = calloc(f.count + 1, sizeof(*f.pending));
 	f.written = calloc(f.words + 1, sizeof(*f.written));
 	f.reachable = true;
-	if (!f.loop || !f.pending || !f.written)
+	if (!err && (!f.loop || !f.pending || !f.written))
 		err = -ENOMEM;
 	if (!err)
 		err = find_loops(&f);
@@ -253,6 +291,7 @@ int check_flow(const struct checker *c)
 		free(f.pending[i]);
 	free(f.pending);
 	free(f.loop);
+	free(f.slots);
 	free(f.written);
 	return err;
 }

@@ -289,7 +289,7 @@ struct program {
 /* Limits that program_check() holds. */
 #define PROGRAM_MAX_TEXT	(1u << 16) /* `size` of a string, buffer or stack */
 #define PROGRAM_MAX_VALUE	(1u << 18) /* bytes of a slot, key, value or field */
-#define PROGRAM_MAX_PARTS	64	   /* numbers, strings and stacks in one tuple */
+#define PROGRAM_MAX_PARTS	1024	   /* numbers, strings and stacks in one tuple */
 #define PROGRAM_MAX_TUPLE_DEPTH 8
 #define PROGRAM_MAX_LHIST	1000	   /* steps of lhist() */
 #define PROGRAM_MAX_INSNS	(1u << 20) /* of a clause */

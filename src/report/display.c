@@ -176,11 +176,11 @@ static void print_cgroup(const struct renderer *r, const struct value *v, struct
 	buf_free(&text);
 }
 
-/* A tuple without elements */
+/* A tuple, struct or array without elements: the type is called as it is shown. */
 static void print_empty(const struct renderer *r, const struct value *v, struct buf *out)
 {
-	(void)r, (void)v;
-	buf_text(out, "()");
+	(void)r;
+	buf_text(out, v->type->display);
 }
 
 struct display {
@@ -193,6 +193,7 @@ static const struct display displays[] = {
 	{"mac", print_mac},	    {"errno", print_errno},   {"signal", print_signal},
 	{"syscall", print_syscall}, {"comm", print_comm},     {"user", print_user},
 	{"inet", print_inet},	    {"cgroup", print_cgroup}, {"()", print_empty},
+	{"{}", print_empty},	    {"[]", print_empty},
 };
 
 void render_display(const struct renderer *r, const struct value *v, struct buf *out)

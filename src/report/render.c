@@ -119,6 +119,12 @@ static void render_numbers(const struct value *v, bool is_signed, struct buf *ou
 	buf_char(out, ']');
 }
 
+/* A tuple, struct or array without elements: report/display.c. */
+static bool is_nothing(const struct type *t)
+{
+	return t->kind == TYPE_DISPLAY && strchr("({[", t->display[0]);
+}
+
 static bool is_bytes(const struct value *v)
 {
 	return v->type->kind == TYPE_BUF && !(v->flags & (TEXT_NULL | TEXT_UNREADABLE));
@@ -329,8 +335,8 @@ void render_json(const struct renderer *r, const struct value *v, unsigned inden
 		render_numbers(v, v->type->is_signed || v->type->show != SHOW_ARRAY, out);
 		return;
 	}
-	if (v->type->kind == TYPE_DISPLAY && !strcmp(v->type->display, "()")) {
-		buf_text(out, "[]");
+	if (is_nothing(v->type)) {
+		buf_text(out, v->type->display[0] == '{' ? "{}" : "[]");
 		return;
 	}
 	raw.escape = ESCAPE_NOTHING; /* JSON has its own escapes */

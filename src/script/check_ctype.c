@@ -221,14 +221,25 @@ static unsigned add_members(struct settle *s, const struct ctype *t, unsigned de
 	return n;
 }
 
+/* A struct without members, or an array without elements: a word, which says nothing. */
+static struct type nothing_type(const char *shown, const struct ctype *t)
+{
+	struct type type = DISPLAY_TYPE(shown, 1);
+
+	type.ctype = t;
+	return type;
+}
+
 static struct type record_type(struct settle *s, const struct ctype *t, unsigned depth)
 {
 	unsigned count = count_members(s->c, t);
 	struct type *elements = arena_array(&s->c->s->arena, struct type, count + 1u);
 
+	if (!count)
+		return nothing_type("{}", t);
 	if (!elements)
 		s->c->err = -ENOMEM;
-	else if (!count || count > PROGRAM_MAX_PARTS)
+	else if (count > PROGRAM_MAX_PARTS)
 		too_large(s);
 	else
 		add_members(s, t, depth, elements);
@@ -267,20 +278,22 @@ static struct type array_type(struct settle *s, const struct ctype *t, unsigned 
 	uint64_t count = 0;
 	struct type *elements;
 
-	if (is_plain_number(&of) && !s->e->shape.type.is_kernel && ctype_count(t, &count) &&
-	    count > MANY_NUMBERS && count <= PROGRAM_MAX_TEXT / of.size) {
+	if (!ctype_count(t, &count) || !count)
+		return nothing_type("[]", t);
+	if (is_plain_number(&of) && count > MANY_NUMBERS && count <= PROGRAM_MAX_TEXT / of.size) {
 		struct type bytes = type_text(TYPE_BUF, count * of.size);
 
 		bytes.ctype = t;
 		bytes.show = SHOW_ARRAY;
 		bytes.bits = (uint8_t)of.size;
 		bytes.is_signed = of.is_signed;
+		bytes.is_kernel = s->e->shape.type.is_kernel;
 		if (++s->parts > PROGRAM_MAX_PARTS)
 			too_large(s);
 		return bytes;
 	}
 
-	if (!ctype_count(t, &count) || !count || count > PROGRAM_MAX_PARTS) {
+	if (count > PROGRAM_MAX_PARTS) {
 		too_large(s);
 		return (struct type){.kind = TYPE_NONE};
 	}

@@ -138,10 +138,11 @@ static void lower_text_at(struct lower *l, const struct type *t, uint16_t addres
 
 	if (!t->ctype || !ctype_count(t->ctype, &count))
 		count = t->size;
-	if (t->is_kernel)
+	if (t->kind == TYPE_BUF)
+		emit_read(l, t->is_kernel ? OP_KBUF : OP_BUF, slot, address,
+			  lower_const(l, count * t->bits), UINT32_MAX);
+	else if (t->is_kernel)
 		emit_read(l, OP_KSTR, slot, address, REG_NO, (uint32_t)count);
-	else if (t->kind == TYPE_BUF)
-		emit_read(l, OP_BUF, slot, address, lower_const(l, count * t->bits), UINT32_MAX);
 	else
 		emit_read(l, OP_STR, slot, address, lower_const(l, count), UINT32_MAX);
 }
@@ -226,6 +227,8 @@ static uint64_t fill_value(struct lower *l, const struct fill *f, const struct t
 
 		load_number(l, f, as, m, offset, word);
 		emit_put(l, f->slot, to, word);
+	} else if (as->kind == TYPE_DISPLAY) { /* there is nothing in it */
+		emit_put(l, f->slot, to, lower_const(l, 0));
 	} else {
 		uint16_t text = lower_slot(l, as);
 

@@ -31,7 +31,11 @@ static const char *base_name(const struct type *t)
 	case TYPE_STATS: return t->is_signed ? "stats_t" : "ustats_t";
 	case TYPE_HIST: return "hist_t";
 	case TYPE_LHIST: return "lhist_t";
-	case TYPE_DISPLAY: return strcmp(t->display, "()") ? t->display : "tuple";
+	case TYPE_DISPLAY:
+		return !strcmp(t->display, "()")   ? "tuple"
+		       : !strcmp(t->display, "{}") ? "record"
+		       : !strcmp(t->display, "[]") ? "array"
+						   : t->display;
 	default: return "stack";
 	}
 }

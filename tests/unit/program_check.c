@@ -162,6 +162,41 @@ static void check_holds_the_rules_of_code(void **state)
 	}
 }
 
+/* s0 is three tuples of 33 numbers, s1 one of them. */
+static const struct {
+	const char *code, *error;
+} many_rows[] = {
+	{"s0[264] = copy s1\ns1 = part s0[264]", NULL},
+	{"s0[264] = copy s1\nr0 = get s0[504]\nr0 = get s0[512]\nr0 = get s0[520]", NULL},
+	{"s0[264] = copy s1\nr0 = get s0[256]", "s0 is read but not completely written"},
+	{"s0[264] = copy s1\nr0 = get s0[528]", "s0 is read but not completely written"},
+	{"s0[504] = put r0\nr0 = get s0[512]", "s0 is read but not completely written"},
+	{"s0[0] = copy s1\ns1 = part s0[264]", "s0 is read but not completely written"},
+	{"s0[528] = copy s1\ns1 = part s0[264]", "s0 is read but not completely written"},
+	{"s0[0] = copy s1\ns0[264] = copy s1\ns0[0] = copy s0",
+	 "s0 is read but not completely written"},
+	{"s0[0] = copy s1\ns0[264] = copy s1\ns0[528] = copy s1\ns0[0] = copy s0", NULL},
+};
+
+static void each_number_of_many_is_written_before_it_is_read(void **state)
+{
+	char tuple[8 * 33 + 2] = "(int64";
+
+	(void)state;
+	for (unsigned i = 1; i < 33; i++)
+		strcat(tuple, ",int64");
+	strcat(tuple, ")");
+	for (size_t i = 0; i < COUNT(many_rows); i++) {
+		char text[sizeof(tuple) * 4 + 256];
+
+		snprintf(text, sizeof(text),
+			 "clause 0: 1 registers\nbegin name 0 func 0\ns0 (%s,%s,%s)\ns1 %s\n"
+			 "r0 = const 1\ns1 = zero\n%s\nreturn\n",
+			 tuple, tuple, tuple, tuple, many_rows[i].code);
+		expect_verdict(text, many_rows[i].error);
+	}
+}
+
 /* Pieces of a printf format with one field: what no parser makes is refused. */
 static void pieces_show_the_fields(void **state)
 {
@@ -300,6 +335,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(check_holds_the_rules_of_code),
+		cmocka_unit_test(each_number_of_many_is_written_before_it_is_read),
 		cmocka_unit_test(pieces_show_the_fields),
 		cmocka_unit_test(check_holds_the_rules_of_programs),
 		cmocka_unit_test(an_unknown_format_is_told_by_its_number),
