@@ -6,7 +6,7 @@
  *	NOPAL_AGENT	name of the tracer's socket, in the abstract name space
  *
  * It uses no libc, so that it can be loaded into programs of any, and nothing of the program: it
- * opens a socket and closes it again. If the tracer is gone, or does not answer within a second,
+ * opens a socket and closes it again. If the tracer is gone, or does not answer within 10 seconds,
  * the program goes on. The linker marks it INITFIRST: it runs before all other initialisers. */
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@
 #define SEQPACKET   (5 | 02000000 | 04000) /* SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK */
 #define POLLIN_	    1
 #define GET_SECCOMP 21 /* of prctl(2) */
-#define ANSWER_S    1  /* how long to wait */
+#define ANSWER_S    10 /* how long to wait */
 #define INTERRUPTED (-4)
 
 /* sockaddr_un */

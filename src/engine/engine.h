@@ -89,6 +89,9 @@ struct engine_ops {
 	/* Attach the uprobes again if the kernel's filter has lost the traced process. 1: it had,
 	 * and events between were missed; 0: no need. NULL: never needed. */
 	int (*rearm)(struct engine *e, struct diag *d);
+	/* Threads of traced processes may be waiting for the engine: it goes on, and is not gone.
+	 * To be called between pieces of work that take long. NULL: no thread waits. */
+	void (*beat)(struct engine *e);
 	/* Run clause number `clause` now, for each of its attachments of this kind: BEGIN, END,
 	 * INTERVAL. */
 	int (*run)(struct engine *e, enum attach_kind kind, uint32_t clause, struct diag *d);
@@ -126,6 +129,7 @@ static inline int engine_attach(struct engine *e, struct diag *d) { return e->op
 static inline int engine_extend(struct engine *e, const struct program *p, struct diag *d) { return e->ops->extend(e, p, d); }
 static inline void engine_learn(struct engine *e) { if (e->ops->learn) e->ops->learn(e); }
 static inline int engine_rearm(struct engine *e, struct diag *d) { return e->ops->rearm ? e->ops->rearm(e, d) : 0; }
+static inline void engine_beat(struct engine *e) { if (e->ops->beat) e->ops->beat(e); }
 static inline int engine_run(struct engine *e, enum attach_kind kind, uint32_t clause, struct diag *d) { return e->ops->run(e, kind, clause, d); }
 static inline int engine_drain(struct engine *e, int timeout_ms, record_fn *fn, void *arg) { return e->ops->drain(e, timeout_ms, fn, arg); }
 static inline int engine_wait_fd(struct engine *e) { return e->ops->wait_fd(e); }

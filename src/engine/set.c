@@ -217,6 +217,7 @@ static void set_stats(struct engine *engine, struct run_stats *out)
 		out->lost_updates += one.lost_updates;
 		out->lost_scratch += one.lost_scratch;
 		out->loop_limits += one.loop_limits;
+		out->waited += one.waited;
 		out->children += one.children;
 		out->files_missed |= one.files_missed;
 		out->none_seen |= one.none_seen && s->is_used[i];
@@ -239,6 +240,11 @@ static void each(struct engine *engine, void (*act)(struct engine *e))
 
 	for (unsigned i = 0; i < s->count; i++)
 		act(s->members[i]);
+}
+
+static void set_beat(struct engine *engine)
+{
+	each(engine, engine_beat);
 }
 
 static void set_stop(struct engine *engine)
@@ -329,6 +335,7 @@ static const struct engine_ops set_ops = {
 	.extend = set_extend,
 	.rearm = set_rearm,
 	.learn = set_learn,
+	.beat = set_beat,
 	.run = set_run,
 	.drain = set_drain,
 	.wait_fd = set_wait_fd,

@@ -180,6 +180,7 @@ static int extend(struct nopal_trace *t, const struct script_source *source, boo
 	const void *image = NULL;
 	int err = script_extend(t->script, source, &program, &image, d), report;
 
+	engine_beat(t->engine);
 	*more = err || program;
 	if (err || !program)
 		return err;
@@ -187,6 +188,7 @@ static int extend(struct nopal_trace *t, const struct script_source *source, boo
 		see_stacks(t, program);
 		err = engine_extend(t->engine, program, d);
 	}
+	engine_beat(t->engine);
 	session_give_log(t);
 	report = report_extend(t->report, program) ?: session_note_program(t, program);
 	if (!err && !report)

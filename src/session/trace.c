@@ -155,6 +155,7 @@ static int attach(struct nopal_trace *t, struct diag *d)
 	session_give_log(t);
 	if (err)
 		return err;
+	engine_beat(t->engine);
 	t->state = SESSION_ATTACHED;
 	t->was_attached = true;
 	/* Not before: attaching can take seconds where others detach, and the rings of the watch
@@ -172,8 +173,10 @@ static int attach(struct nopal_trace *t, struct diag *d)
 		err = child_run_to_entry(&t->child, d);
 	if (err)
 		return err;
-	for (size_t i = 0; t->pid && i < t->followed.count; i++)
+	for (size_t i = 0; t->pid && i < t->followed.count; i++) {
 		session_see_stacks(t, t->followed.pids[i]);
+		engine_beat(t->engine);
+	}
 	if (held)
 		say_count(t);
 	session_flush(t);
@@ -183,6 +186,7 @@ static int attach(struct nopal_trace *t, struct diag *d)
 		symbols_see(t->symbols, t->pid);
 	else if (t->facts.uses_stacks && !session_saw_names(t))
 		symbols_see_all(t->symbols);
+	engine_beat(t->engine);
 	if (t->options.command)
 		session_see_langs(t);
 	clock_start(&t->clock);
@@ -322,6 +326,15 @@ static void tell_left_out(struct nopal_trace *t, struct diag *d)
 			  "no process that was looked at had these probes: in user mode, programs "
 			  "that "
 			  "a child runs for less than some milliseconds are missed");
+	if (stats.waited) {
+		diag_warn(
+			d, "user-mode-waited",
+			"%llu time%s a thread went on before its probes were there, because nopal "
+			"came too late: events may be missing",
+			(unsigned long long)stats.waited, stats.waited == 1 ? "" : "s");
+		diag_hint(d, "the machine was busy, or nopal was stopped: 'nice -n -10 nopal ...' "
+			     "gives it the CPU sooner");
+	}
 	if (stats.files_missed)
 		diag_warn(d, "files-missed",
 			  "the main thread of %s ended before the others: probes with a "

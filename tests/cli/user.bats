@@ -356,6 +356,46 @@ near_probes() {
 	grep -qx "@: $count" "$output_file"
 }
 
+@test "libraries that are loaded while the tracer gets no CPU: their threads wait for it" {
+	cp "$TARGETS/reload" "$dir"
+	start_target "$dir/reload" "$dir/pluglib" 300
+	start_tracer "usdt:$dir/pluglib:plug:in { @ = count() }" --user -p $target
+	echo >&8
+	longest=0
+	for _ in 1 2 3 4 5; do
+		before=$(date +%s%N)
+		kill -STOP $tracer
+		sleep 0.4
+		kill -CONT $tracer
+		took=$((($(date +%s%N) - before) / 1000000))
+		[ $took -lt $longest ] || longest=$took
+		sleep 0.02
+	done
+	wait $target
+	wait $tracer
+	cat "$output_file" "$messages" "$dir/printed"
+	grep -qx "called 300" "$dir/printed"
+	# On a machine so busy that a stop took a second, what is missing is counted.
+	grep -qx "@: 300" "$output_file" || { [ $longest -gt 800 ] && says user-mode-waited "a thread went on" "$messages"; }
+	! grep -q 'milliseconds later' "$messages"
+}
+
+@test "a tracer that stands still for long: threads go on, and it says how often" {
+	cp "$TARGETS/reload" "$dir"
+	start_target "$dir/reload" "$dir/pluglib" 20
+	start_tracer "usdt:$dir/pluglib:plug:in { @ = count() }" --user -p $target
+	kill -STOP $tracer
+	echo >&8
+	sleep 15
+	grep -qx "called 20" "$dir/printed"
+	kill -CONT $tracer
+	wait $target
+	wait $tracer
+	cat "$output_file" "$messages"
+	says user-mode-waited "40 times a thread went on before its probes were there" "$messages"
+	! grep -q '^@: [1-9]' "$output_file"
+}
+
 @test "doctor -p: how each site can be traced" {
 	start_nobody "$tick" wait loop 1
 	run as_nobody "$NOPAL" doctor -p $target

@@ -33,6 +33,33 @@ traces() {
 	grep -qx "@n: $((count * 10))" <<<"$output"
 }
 
+@test "a tracer that stands still for long: a program goes on after 10 seconds, which is counted" {
+	mkfifo "$dir/go"
+	messages=$dir/messages
+	timeout 100 "$NOPAL" --user -c "sh -c 'echo ready >$dir/ready; read x <$dir/go; $tick loop 10; echo went >$dir/went; $tick loop 100'" \
+		-e "usdt:$tick:tick:loop { @n = count() }" >"$dir/out" 2>"$messages" 3>&- &
+	for _ in $(seq 600); do
+		[ ! -s "$dir/ready" ] || break
+		sleep 0.05
+	done
+	sleep 0.5
+	tracer=$(pgrep -P $!)
+	kill -STOP $tracer
+	stopped=$SECONDS
+	echo >"$dir/go"
+	for _ in $(seq 600); do
+		[ ! -s "$dir/went" ] || break
+		sleep 0.05
+	done
+	waited=$((SECONDS - stopped))
+	kill -CONT $tracer
+	wait
+	cat "$dir/out" "$messages"
+	[ $waited -ge 9 ]
+	says user-mode-waited "1 time a thread went on" "$messages"
+	grep -qx '@n: 100' "$dir/out"
+}
+
 @test "a program that becomes another, and one that loads its library later" {
 	traces "sh -c 'exec $tick loop 100'"
 	grep -qx '@n: 100' <<<"$output"

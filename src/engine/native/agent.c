@@ -100,3 +100,21 @@ int native_agent_accept(int fd, pid_t *pid)
 	*pid = who.pid;
 	return one;
 }
+
+/* Who is in the queue has its connection closed, as by one that has looked at it. */
+void native_agent_stop(int fd)
+{
+	pid_t pid;
+	int one;
+
+	shutdown(fd, SHUT_RD); /* who comes now is refused */
+	while ((one = native_agent_accept(fd, &pid)) >= 0)
+		close(one);
+}
+
+bool native_agent_has_left(int one)
+{
+	char byte;
+
+	return !recv(one, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+}

@@ -23,5 +23,9 @@ void native_agent_close(struct native_agent *a);
 int native_agent_listen(int fd);
 /* The next process that waits, and the descriptor to close when it may go on; -EAGAIN: none. */
 int native_agent_accept(int fd, pid_t *pid);
+/* Has the process, whose descriptor this is, stopped waiting, or ended? */
+bool native_agent_has_left(int one);
+/* All that wait go on, and those that come later. */
+void native_agent_stop(int fd);
 
 #endif

@@ -104,6 +104,7 @@ int native_arm(struct native *e, struct native_process *p, struct diag *d)
 	bool was_armed = p->is_ready;
 	int err;
 
+	knock_beat(e->store);
 	native_langs_see(e, p);
 	err = native_process_arm(p, e->store, e->options.follow_forks, &said);
 	if (err == -ENOTSUP && was_armed && inject_has_filter(inject_pid(p->x)))
@@ -111,6 +112,7 @@ int native_arm(struct native *e, struct native_process *p, struct diag *d)
 	else if (err != -ESRCH)
 		diag_add_all(d, &said);
 	diag_free(&said);
+	knock_beat(e->store);
 	log_pause(e, p);
 	e->any_reached |= p->count > p->own;
 	return err == -ESRCH ? 0 : err;

@@ -156,8 +156,8 @@ void inside_emit(struct hit *h, const struct emit_shape *shape, const char *fram
 /* ---- the dynamic loader */
 
 /* It has mapped or unmapped libraries: let the tracer look at them before their code runs, and wait
- * for it, not longer than it shows that it lives, and a second at most. `base` as in struct hit;
- * `state` is the loader's, 0 when it is done. */
+ * for it, not longer than it shows that it lives, and 10 s at most; given_up counts who went on.
+ * `base` as in struct hit; `state` is the loader's, 0 when it is done. */
 void inside_knock(char *base, const uint32_t *state, struct process_page *process,
 		  const uint64_t *no_calls);
 

@@ -5,7 +5,7 @@
 
 #define WAIT	   0 /* FUTEX_WAIT, of memory that is shared */
 #define WAIT_NS	   5000000u
-#define WAITS_MOST 200u
+#define WAITS_MOST 2000u /* 10 s */
 #define WAIT_TICKS 10000000u
 #define NO_CALL	   (-38) /* ENOSYS */
 
@@ -18,6 +18,12 @@ static void spin(const uint64_t *at, uint64_t value)
 		;
 }
 
+/* Has the tracer said until when it lives, and is that over? */
+static bool is_left(const struct knocks *k)
+{
+	return (int64_t)(word_load(&k->until) - read_tsc()) < 0;
+}
+
 void inside_knock(char *base, const uint32_t *state, struct process_page *process,
 		  const uint64_t *no_calls)
 {
@@ -28,14 +34,17 @@ void inside_knock(char *base, const uint32_t *state, struct process_page *proces
 
 	if (*(const volatile uint32_t *)state)
 		return;
+	word_add(&process->knocks, 1);
 	mine = word_add(&l->knocks.asked, 1) + 1;
 	for (uint32_t i = 0; i < WAITS_MOST; i++) {
 		answered = word_acquire(&l->knocks.answered);
-		if ((int64_t)(answered - mine) >= 0 || word_load(&l->is_stopped) ||
-		    (int64_t)(word_load(&l->knocks.until) - read_tsc()) < 0)
+		if ((int64_t)(answered - mine) >= 0 || word_load(&l->is_stopped))
 			return;
+		if (is_left(&l->knocks))
+			break;
 		if (inside_call(&h, CALL_FUTEX, (uintptr_t)&l->knocks.answered, WAIT,
 				(uint32_t)answered, (uintptr_t)pause, 0) == NO_CALL)
 			spin(&l->knocks.answered, answered);
 	}
+	word_add(&l->knocks.given_up, 1);
 }

@@ -14,7 +14,7 @@
 
 #define SEGMENTS_MOST 64
 #define CODE_MOST     512u
-#define LIFE_NS	      250000000u /* that one beat promises */
+#define LIFE_NS	      1000000000u /* that one beat promises */
 
 static struct knocks *knocks_of(const struct native_store *s)
 {
@@ -46,6 +46,28 @@ void knock_answer_all(struct native_store *s)
 void knock_beat(struct native_store *s)
 {
 	word_store(&knocks_of(s)->until, read_tsc() + clock_line_ticks(&s->clock.line, LIFE_NS));
+}
+
+uint64_t knock_given_up(const struct native_store *s)
+{
+	return word_load(&knocks_of(s)->given_up);
+}
+
+uint64_t knock_count(const struct native_process *p)
+{
+	uint64_t at = inject_world(p->x)->process + offsetof(struct process_page, knocks), count;
+
+	return inject_read(p->x, at, &count, sizeof(count)) ? 0 : count;
+}
+
+bool knock_follows(const struct native_process *p, uint64_t before)
+{
+	uint32_t state;
+
+	if (!p->knocks)
+		return false;
+	return knock_count(p) != before ||
+	       (!inject_read(p->x, p->loader_state, &state, sizeof(state)) && state);
 }
 
 bool knock_is_library(const struct file *f)
@@ -100,6 +122,7 @@ static int write_code(struct native_process *p, const struct native_store *s, ui
 
 	if (err)
 		return err;
+	p->loader_state = state;
 	code_open(&code, site->body);
 	make_code(&code, inject_world(p->x), state, inside + native_function("inside_knock"));
 	return native_process_write(p, &code);

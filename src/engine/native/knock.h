@@ -14,7 +14,15 @@ bool knock_is_library(const struct file *f);
 bool knock_is_heard(const struct native_store *s, uint64_t *number);
 void knock_answer(struct native_store *s, uint64_t number);
 void knock_answer_all(struct native_store *s); /* those too that come later */
-/* Say that the tracer lives. To be called ten times a second or more often. */
+/* Say that the tracer lives, for a second. To be called before sites are enabled, and then in
+ * everything that takes long. */
 void knock_beat(struct native_store *s);
+/* Threads that went on, since the tracer did not answer in time. */
+uint64_t knock_given_up(const struct native_store *s);
+/* How many knocks this process has made; 0: it has ended, or made none. */
+uint64_t knock_count(const struct native_process *p);
+/* Its loader has mapped something since its knocks were `before`: has a thread knocked since, or is
+ * the loader at work, so that one will? */
+bool knock_follows(const struct native_process *p, uint64_t before);
 
 #endif

@@ -37,6 +37,7 @@ struct knocks {
 	uint64_t asked;	   /* by this many, since the start */
 	uint64_t answered; /* up to this one; its low half is a futex */
 	uint64_t until;	   /* a TSC: later, the tracer may be gone */
+	uint64_t given_up; /* by threads that went on without an answer */
 };
 
 /* aarch64: a system call keeps 128 bits of each vector register. What a CPU has beyond that is
@@ -286,6 +287,7 @@ struct process_page {
 		uint64_t count;
 		uint64_t unused[7];
 	} calling[PROCESS_CALLING];
+	uint64_t knocks; /* of threads of this process; the tracer does not write it either */
 };
 
 /* The next page: also of this process alone, but children of fork have it as it was. */

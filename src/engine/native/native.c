@@ -319,12 +319,21 @@ static bool is_used(void *arg, uint32_t map)
 	return false;
 }
 
+static void native_beat(struct engine *engine)
+{
+	struct native *e = (struct native *)engine;
+
+	if (e->is_attached && !e->is_stopped)
+		knock_beat(e->store);
+}
+
 /* One that has ended is all right. */
 static int extend_process(struct native *e, struct native_process *process, const struct program *p,
 			  struct native_left_out *left, struct diag *d)
 {
 	int err = inject_reread(process->x);
 
+	native_beat(&e->engine);
 	if (err == -ESRCH)
 		return 0;
 	if (!err)
@@ -425,6 +434,7 @@ static int native_drain(struct engine *engine, int timeout_ms, record_fn *fn, vo
 	int count;
 
 	native_clock_tick(e->store);
+	native_beat(engine);
 	native_langs_take(e);
 	if (read(e->timer_fd, &ticks, sizeof(ticks)) < 0 && errno != EAGAIN)
 		return -errno;
@@ -456,6 +466,7 @@ static void native_stats(struct engine *engine, struct run_stats *out)
 	*out = (struct run_stats){0};
 	if (e->store)
 		native_store_stats(e->store, out);
+	out->waited = e->given_up + (e->store ? knock_given_up(e->store) : 0);
 	out->none_seen = e->is_attached && e->has_sites && !e->any_reached;
 }
 
@@ -477,7 +488,10 @@ static void native_stop(struct engine *engine)
 	if (!e->is_attached || e->is_stopped)
 		return;
 	e->is_stopped = true;
+	e->given_up += native_count_late(e);
 	knock_answer_all(e->store);
+	if (e->options.agent_fd)
+		native_agent_stop(e->options.agent_fd);
 	for (size_t i = 0; i < e->process_count; i++)
 		native_process_disarm(e->processes[i], NULL);
 	native_store_stop(e->store);
@@ -511,6 +525,7 @@ const struct engine_ops engine_native = {
 	.extend = native_extend,
 	.retract = native_retract,
 	.rearm = native_rearm,
+	.beat = native_beat,
 	.run = native_run,
 	.drain = native_drain,
 	.wait_fd = native_wait_fd,

@@ -31,6 +31,7 @@ struct native {
 	unsigned filtered;    /* processes that got a filter, where no more can be done */
 	uint64_t langs;	      /* numbers of struct lang_place that were given */
 	uint64_t langs_taken; /* functions before this one are known */
+	uint64_t given_up;    /* times that programs went on before they were looked at */
 	unsigned later;	      /* files that were mapped before they were traced */
 	bool is_attached, is_stopped, is_over;
 };
@@ -73,5 +74,7 @@ void native_langs_take(struct native *e);
 
 /* As engine_ops.rearm: what a turn of the loop looks at. */
 int native_rearm(struct engine *engine, struct diag *d);
+/* Files that were mapped without a knock, and of which nothing was said yet. */
+unsigned native_count_late(const struct native *e);
 
 #endif

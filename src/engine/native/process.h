@@ -34,6 +34,9 @@ struct native_process {
 	bool is_ready;		   /* its process page is written */
 	uint64_t lang;		   /* number of its program's struct lang_place */
 	bool knocks;		   /* a thread that has loaded a library waits for us */
+	uint64_t loader_state;	   /* address of a word that is 0 when the loader is idle */
+	uint64_t later_at;	   /* when files were seen for which no thread waits; 0: none */
+	uint64_t later_knocks;	   /* ... and how many knocks there had been by then */
 	bool no_calls;		   /* it has a seccomp filter: the word of its kept page is 1 */
 	bool looked_at_libc;
 	unsigned own;	   /* of the sites, those that are not of probes */

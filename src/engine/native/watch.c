@@ -8,11 +8,13 @@
 #include "base/clock.h"
 #include "engine/native/agent.h"
 #include "engine/native/knock.h"
+#include "symbols/maps.h"
 
 #define LOOK_NS	       1000000u	  /* between two looks at what runs and what is mapped */
 #define GUARD_NS       100000000u /* between two looks at the sites' bytes */
 #define AGENTS_AT_ONCE 64
-#define PATIENCE       20000000u /* ns until a program counts as one without the agent */
+#define PATIENCE       20000000u   /* ns until a program counts as one without the agent */
+#define KNOCK_NS       1000000000u /* from the end of a loader's work to its knock, on a busy CPU */
 
 /* How many of its sites have a breakpoint; *gone: sites whose image was unloaded. */
 static unsigned look_at_sites(struct native_process *p, unsigned *gone)
@@ -55,14 +57,59 @@ static void say_off(struct native *e, const struct native_process *p, unsigned o
 		off, off == 1 ? "" : "s", (int)inject_pid(p->x));
 }
 
+static void say_later(struct native *e, struct native_process *p, struct diag *d)
+{
+	p->later_at = 0;
+	if (e->later++ == 0)
+		diag_warn(d, "user-mode-later",
+			  "process %d has mapped a file with probes: tracing these begins some "
+			  "milliseconds later",
+			  (int)inject_pid(p->x));
+}
+
+/* Files are traced now that were mapped after `knocks`. If the loader did that, a thread knocks
+ * after that, before it runs code of them: then nothing was missed. */
+static void expect_knock(struct native *e, struct native_process *p, uint64_t knocks,
+			 struct diag *d)
+{
+	if (!p->knocks) {
+		say_later(e, p, d);
+	} else if (!p->later_at && !knock_follows(p, knocks)) {
+		p->later_at = clock_now();
+		p->later_knocks = knocks;
+	}
+}
+
+static void judge_later(struct native *e, struct native_process *p, struct diag *d)
+{
+	if (p->later_at && knock_follows(p, p->later_knocks))
+		p->later_at = 0;
+	else if (p->later_at && clock_now() - p->later_at > KNOCK_NS)
+		say_later(e, p, d);
+}
+
+unsigned native_count_late(const struct native *e)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < e->process_count; i++) {
+		const struct native_process *p = e->processes[i];
+
+		count += p->later_at && !knock_follows(p, p->later_knocks);
+	}
+	return count;
+}
+
 /* Files that are mapped by now; `is_early`: nothing of them has run. */
 static int look_at_files(struct native *e, struct native_process *p, bool is_early, struct diag *d)
 {
 	struct native_left_out left = {0};
 	size_t before = p->count;
 	bool is_new = !p->is_ready, wants_knocks;
+	uint64_t knocks = p->knocks ? knock_count(p) : 0;
 	int err = inject_reread(p->x);
 
+	knock_beat(e->store);
 	p->has_waiting = false;
 	for (size_t i = 0; i < e->part_count && !err; i++)
 		err = native_add_clauses(p, e->parts[i], &left);
@@ -75,23 +122,26 @@ static int look_at_files(struct native *e, struct native_process *p, bool is_ear
 	wants_knocks = is_new && is_early && p->expects_library;
 	if (err || (p->count == before && !wants_knocks && !(is_early && native_process_renew(p))))
 		return err;
-	if (!is_early && !is_new && e->later++ == 0)
-		diag_warn(d, "user-mode-later",
-			  "process %d has mapped a file with probes: tracing these begins some "
-			  "milliseconds later",
-			  (int)inject_pid(p->x));
-	return native_arm(e, p, d);
+	err = native_arm(e, p, d);
+	if (!is_early && !is_new && !err)
+		expect_knock(e, p, knocks, d);
+	return err;
 }
 
 static void drop_ended(struct native *e)
 {
 	size_t kept = 1;
 
-	for (size_t i = 1; i < e->process_count; i++)
-		if (inject_has_ended(e->processes[i]->x))
-			native_process_close(e->processes[i]);
-		else
-			e->processes[kept++] = e->processes[i];
+	for (size_t i = 1; i < e->process_count; i++) {
+		struct native_process *p = e->processes[i];
+
+		if (!inject_has_ended(p->x)) {
+			e->processes[kept++] = p;
+			continue;
+		}
+		e->given_up += p->later_at != 0;
+		native_process_close(p);
+	}
 	e->process_count = kept;
 }
 
@@ -105,8 +155,10 @@ static int guard(struct native *e, struct diag *d)
 	for (size_t i = 0; i < e->process_count && !err; i++) {
 		struct native_process *p = e->processes[i];
 
+		judge_later(e, p, d);
 		if (inject_has_ended(p->x))
 			continue;
+		knock_beat(e->store);
 		off = native_process_renew(p);
 		if (off)
 			err = native_arm(e, p, d);
@@ -128,6 +180,14 @@ struct newcomers {
 	bool are_early; /* nothing of their programs has run */
 };
 
+static void say_late(pid_t pid, struct diag *d)
+{
+	diag_warn(d, "user-mode-late",
+		  "process %d began to run another program: tracing it begins some milliseconds "
+		  "later",
+		  (int)pid);
+}
+
 /* A process has called exec, or is a child that did. Children of fork have inherited all. */
 static void take_newcomer(void *arg, pid_t pid)
 {
@@ -144,10 +204,7 @@ static void take_newcomer(void *arg, pid_t pid)
 			  said.first ? (int)said.first->text.len : 0,
 			  said.first ? said.first->text.ptr : "");
 	else if (!err && p->count && !n->are_early && e->late++ == 0)
-		diag_warn(n->d, "user-mode-late",
-			  "process %d began to run another program: tracing it begins some "
-			  "milliseconds later",
-			  (int)pid);
+		say_late(pid, n->d);
 	if (!err)
 		diag_add_all(n->d, &said);
 	diag_free(&said);
@@ -175,11 +232,24 @@ static void take_later(void *arg, pid_t pid)
 	(void)arg, (void)pid;
 }
 
+/* One that has not waited as long as this has taken: if it has ended meanwhile, what it was is not
+ * known any more. */
+static void take_agent(struct native *e, int fd, pid_t pid, struct diag *d)
+{
+	struct newcomers newcomers = {e, d, !native_agent_has_left(fd)};
+	int err = children_take(&e->children, pid, take_newcomer, &newcomers);
+
+	if (!native_agent_has_left(fd))
+		return;
+	e->given_up += !err || !process_stat_number(pid, STAT_PROGRAM);
+	if (!err && newcomers.are_early && e->late++ == 0)
+		say_late(pid, d);
+}
+
 /* Programs that the traced processes have begun, and that wait for us. Others may come to the
  * socket, too: they are let go. */
 static int hear_agents(struct native *e, struct diag *d)
 {
-	struct newcomers newcomers = {e, d, true};
 	int fds[AGENTS_AT_ONCE], err = 0;
 	pid_t pids[AGENTS_AT_ONCE];
 	unsigned count = 0;
@@ -193,7 +263,8 @@ static int hear_agents(struct native *e, struct diag *d)
 				    UINT64_MAX, take_later, NULL);
 	for (unsigned i = 0; i < count; i++) {
 		if (!err)
-			children_take(&e->children, pids[i], take_newcomer, &newcomers);
+			take_agent(e, fds[i], pids[i], d);
+		knock_beat(e->store);
 		close(fds[i]);
 	}
 	return err;
