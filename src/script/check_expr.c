@@ -139,7 +139,7 @@ void check_variable(struct check *c, struct expr *e)
 
 	if (v && v->pass == c->pass && v->is_typed) {
 		e->shape = v->shape;
-		if (v->assigned != c->pass)
+		if (v->assigned != c->pass && !c->is_asked)
 			diag_warn_at(c->d, "unassigned", script_span(c->s, e->mark),
 				     "variable '$%.*s' has no value yet: it is %s",
 				     STR_FMT(variable_name(e->text)),
@@ -334,4 +334,13 @@ void check_expr(struct check *c, struct expr *e)
 		e->shape.type.shown = bytes_of(e->value, e->shape.type.is_signed);
 	if (e->is_comptime && !e->is_const && e->kind != EXPR_STRING)
 		check_error(c, e, "not-constant", "the value of 'comptime' must be constant");
+}
+
+void check_asked(struct check *c, struct expr *e)
+{
+	bool was_asked = c->is_asked;
+
+	c->is_asked = true;
+	check_expr(c, e);
+	c->is_asked = was_asked;
 }

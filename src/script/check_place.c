@@ -2,6 +2,7 @@
  * sizeof, offsetof. A place of a struct or array has no value until one is asked for, so that
  * p->a.b reads nothing but b. */
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/array.h"
 #include "program/numbers.h"
@@ -471,16 +472,37 @@ struct type check_typeof(struct check *c, struct expr *like)
 		if (!c->err && like->map->has_key && like->map->key.kind != TYPE_NONE)
 			return typeof_type(like->map->key); /* of a map with keys it is theirs */
 	}
-	check_expr(c, like);
+	check_asked(c, like);
 	t = like->shape.type;
 	return typeof_type(t);
 }
 
-/* (typeof(a))b */
+/* What C, or the script, calls a value of this type. */
+static const struct ctype *c_name(struct check *c, const struct expr *e, const struct type *t)
+{
+	const struct ctype *plain = NULL;
+	char name[8];
+
+	if (t->ctype)
+		return t->ctype;
+	snprintf(name, sizeof(name), "%sint%u", t->is_signed ? "" : "u", 8u * (t->size & 15));
+	if (t->kind == TYPE_INT)
+		plain = c_scope_type(&c->s->tree.types, CTYPE_NAMED, str_from(name));
+	if (!plain)
+		check_error(c, e, "bad-cast", "there is no pointer to %s", check_type_text(c, t));
+	return plain;
+}
+
+/* (typeof(a))b; with `number` of "*" after the type */
 static void check_cast_like(struct check *c, struct expr *e)
 {
 	struct type to = check_typeof(c, e->args[1]);
+	const struct ctype *t = e->number && !c->err ? c_name(c, e, &to) : NULL;
 
+	for (uint64_t i = 0; i < e->number && !c->err; i++)
+		t = check_pointer_to(c, t);
+	if (t && !c->err)
+		to = check_value_type(c, t);
 	check_expr(c, e->args[0]);
 	if (c->err)
 		return;
@@ -531,7 +553,7 @@ static const struct ctype *asked_type(struct check *c, struct expr *e)
 {
 	if (e->named)
 		return check_ctype(c, e->named);
-	check_expr(c, e->args[0]);
+	check_asked(c, e->args[0]);
 	return e->args[0]->shape.type.ctype;
 }
 

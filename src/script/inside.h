@@ -260,11 +260,14 @@ struct check {
 	unsigned pass; /* from 1 */
 	unsigned block_depth, loop_depth;
 	bool changed; /* a type has grown: check again */
+	bool is_asked; /* for its type only: what is looked at never runs */
 };
 
 /* Type the whole clause for the attachments of `v`. -EINVAL after all its errors were reported. */
 int check_variant(struct check *c, struct variant *v);
 void check_expr(struct check *c, struct expr *e);
+/* ... of an expression that never runs, as in sizeof */
+void check_asked(struct check *c, struct expr *e);
 /* if comptime (...): is the branch for `when` left out, neither looked at nor compiled? */
 bool stmt_skips(const struct stmt *s, bool when);
 /* ... the same of if comptime as a value */

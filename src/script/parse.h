@@ -64,6 +64,8 @@ struct expr *parse_cast(struct parser *p);
 bool parse_at_typeof(const struct parser *p);
 /* Either the type that it names, or the expression whose type it is. */
 struct expr *parse_typeof(struct parser *p, const struct ctype **named);
+/* What is after "let $x:", likewise. */
+struct expr *parse_variable_type(struct parser *p, const struct ctype **named);
 /* ... as an argument of a macro */
 struct expr *parse_type_arg(struct parser *p);
 struct expr *parse_container(struct parser *p);

@@ -141,18 +141,15 @@ static void parse_for(struct parser *p, struct stmt *s)
  * asked of as its argument */
 static void parse_let(struct parser *p, struct stmt *s)
 {
+	struct expr *like;
+
 	s->target = parse_variable(p);
 	if (parse_take(p, TOKEN_COLON)) {
 		if (!parse_is(p, TOKEN_WORD))
 			parse_unexpected(p, "a type");
-		if (parse_at_typeof(p)) {
-			struct expr *like = parse_typeof(p, &s->target->named);
-
-			s->target->args[0] = like;
-			s->target->arg_count = like ? 1 : 0;
-		} else {
-			s->target->named = parse_type_name(p);
-		}
+		like = parse_variable_type(p, &s->target->named);
+		s->target->args[0] = like;
+		s->target->arg_count = like ? 1 : 0;
 	}
 	if (parse_take(p, TOKEN_ASSIGN))
 		s->value = parse_expr(p);

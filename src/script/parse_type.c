@@ -51,20 +51,57 @@ static bool at_unknown_type(const struct parser *p)
 	       (has_suffix || !parse_known_name(p->tree, p->token.text));
 }
 
+/* What a macro was passed as typeof(like), where its parameter or "struct" and the parameter is
+ * here; NULL: it is not. The parser that has it is then before the parameter. */
+static const struct expr *at_passed(struct parser *p)
+{
+	const struct expr *arg;
+
+	if (parse_is_word(p, "struct") || parse_is_word(p, "union") || parse_is_word(p, "enum"))
+		parse_advance(p);
+	arg = parse_is(p, TOKEN_WORD) ? parse_macro_arg(p, p->token.text) : NULL;
+	return arg && arg->kind == EXPR_TYPE && !arg->named ? arg : NULL;
+}
+
+/* The same, without a step of the parser and its messages. */
+static const struct expr *passed_like(const struct parser *p)
+{
+	struct parser look = *p;
+	const struct expr *like;
+
+	look.d = look.lexer.d = NULL;
+	like = at_passed(&look);
+	return look.expansion_count == p->expansion_count ? like : NULL;
+}
+
+/* An expression whose type is asked for; a parameter may stand for one, and have "*" after it, which
+ * is the type of the cast (T *)0. */
+static struct expr *parse_like(struct parser *p)
+{
+	struct mark start = p->token.mark;
+	struct expr *args[2], *e;
+
+	if (!passed_like(p))
+		return parse_expr(p);
+	args[1] = at_passed(p)->args[0];
+	parse_advance(p);
+	if (!parse_is(p, TOKEN_MUL))
+		return args[1];
+	args[0] = expr_new(p, EXPR_INT, start, NULL, 0);
+	e = expr_new(p, EXPR_CAST, start, args, 2);
+	while (parse_take(p, TOKEN_MUL))
+		e->number++;
+	return e;
+}
+
 /* Where a type or an expression is expected: is it a type? */
 static bool names_type(const struct parser *p)
 {
+	if (passed_like(p))
+		return false;
 	return at_type(p) ||
 	       (parse_is(p, TOKEN_WORD) && !parse_known_name(p->tree, p->token.text) &&
 		!parse_macro_arg(p, p->token.text));
-}
-
-/* An expression whose type is asked for; a parameter may stand for one. */
-static struct expr *parse_like(struct parser *p)
-{
-	struct expr *e = parse_expr(p);
-
-	return e->kind == EXPR_TYPE && e->arg_count ? e->args[0] : e;
 }
 
 bool parse_at_typeof(const struct parser *p)
@@ -89,6 +126,16 @@ struct expr *parse_typeof(struct parser *p, const struct ctype **named)
 	return like;
 }
 
+struct expr *parse_variable_type(struct parser *p, const struct ctype **named)
+{
+	if (parse_at_typeof(p))
+		return parse_typeof(p, named);
+	if (passed_like(p))
+		return parse_like(p);
+	*named = parse_type_name(p);
+	return NULL;
+}
+
 struct expr *parse_type_arg(struct parser *p)
 {
 	struct mark start = p->token.mark;
@@ -98,14 +145,6 @@ struct expr *parse_type_arg(struct parser *p)
 
 	e->named = named;
 	return e;
-}
-
-/* What a macro was passed as typeof(like). */
-static const struct expr *passed_like(const struct parser *p)
-{
-	const struct expr *arg = parse_is(p, TOKEN_WORD) ? parse_macro_arg(p, p->token.text) : NULL;
-
-	return arg && arg->kind == EXPR_TYPE && !arg->named ? arg : NULL;
 }
 
 /* "(" ( typeof | parameter ) ")" unary */

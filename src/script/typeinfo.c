@@ -102,7 +102,7 @@ static void check_typeinfo(struct check *c, struct expr *e)
 	struct str base = STR("");
 
 	check_unstable(c, e, "unstable_typeinfo", c->s->facts.unstable_typeinfo);
-	check_expr(c, of);
+	check_asked(c, of);
 	if (!c->err)
 		describe(c, of, &base, &full);
 	if (!args)
