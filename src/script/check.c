@@ -106,12 +106,19 @@ static struct variable *assigned_variable(struct check *c, struct expr *target, 
 	return v;
 }
 
+static void check_text_fits(struct check *c, const struct expr *value, uint32_t most)
+{
+	if (c->err || !most || value->shape.type.kind != TYPE_STR ||
+	    type_capacity(&value->shape.type) <= most)
+		return;
+	check_error(c, value, "type-mismatch", "%s does not fit string[%u]",
+		    check_type_text(c, &value->shape.type), most);
+	diag_hint(c->d, "declared as 'string', a variable has room for any text");
+}
+
 /* A constant must be one of those that a declared number can be. */
 static void check_fits(struct check *c, const struct expr *value, const struct type *t)
 {
-	if (t->kind == TYPE_STR && t->capacity && value->shape.type.capacity > t->capacity)
-		check_error(c, value, "type-mismatch", "the text does not fit string[%u]",
-			    t->capacity);
 	if (t->kind == TYPE_INT && expr_is_int(value) && value->is_const &&
 	    extend_bits(value->value, t->size, t->is_signed) != value->value)
 		check_error(c, value, "type-mismatch", "%.*s is not in the range of %s",
@@ -130,6 +137,7 @@ void check_assign_variable(struct check *c, struct expr *target, struct expr *va
 	target->variable = v;
 	if (c->err)
 		return;
+	v->pass = v->assigned = c->pass;
 	if (!v->is_typed) {
 		v->is_typed = true;
 		v->shape = value->shape;
@@ -139,6 +147,7 @@ void check_assign_variable(struct check *c, struct expr *target, struct expr *va
 		v->is_flexible = expr_is_flexible(value);
 		c->changed = true;
 	} else {
+		check_text_fits(c, value, v->most);
 		if (v->shape.type.size < 8) /* it is declared */
 			check_fits(c, value, &v->shape.type);
 		check_take_sign(c, &v->shape.type, value, &v->is_flexible);
@@ -146,7 +155,6 @@ void check_assign_variable(struct check *c, struct expr *target, struct expr *va
 	}
 	if (c->err)
 		return;
-	v->pass = v->assigned = c->pass;
 	if (v->depth > c->block_depth)
 		v->depth = c->block_depth;
 	check_widen(c, value, &v->shape.type);
@@ -386,6 +394,7 @@ static void check_let(struct check *c, struct stmt *s)
 	if (declared.kind != TYPE_NONE && !v->is_typed) {
 		v->is_typed = true;
 		v->shape = shape_of(declared);
+		v->most = declared.kind == TYPE_STR ? declared.capacity : 0;
 		v->mark = s->target->mark;
 		c->changed = true;
 	}

@@ -162,6 +162,7 @@ struct type check_value_type(struct check *c, const struct ctype *t)
 		    count < PROGRAM_MAX_TEXT) {
 			struct type text = type_text(TYPE_STR, count + 1);
 
+			text.capacity = (uint32_t)count;
 			text.ctype = is;
 			return text;
 		}

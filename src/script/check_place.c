@@ -354,7 +354,7 @@ static void check_text_cast(struct check *c, struct expr *e, struct type to)
 			    check_type_text(c, &a->shape.type));
 		return;
 	}
-	if (to.capacity && a->shape.type.capacity > to.capacity) {
+	if (to.capacity && type_capacity(&a->shape.type) > to.capacity) {
 		check_error(c, e, "bad-cast", "the text does not fit string[%u]", to.capacity);
 		return;
 	}
@@ -554,6 +554,8 @@ static const struct ctype *asked_type(struct check *c, struct expr *e)
 	if (e->named)
 		return check_ctype(c, e->named);
 	check_asked(c, e->args[0]);
+	if (!c->err && e->args[0]->is_whole)
+		check_whole_value(c, e->args[0]);
 	return e->args[0]->shape.type.ctype;
 }
 
@@ -575,7 +577,7 @@ static uint64_t value_size(const struct type *t, uint64_t *align)
 	if (t->kind == TYPE_INT)
 		return *align = t->shown ? t->shown : t->size;
 	if (t->kind != TYPE_TUPLE)
-		return t->capacity ? t->capacity : t->size;
+		return type_capacity(t);
 	size = 0;
 	for (unsigned i = 0; i < t->element_count; i++) {
 		part = value_size(&t->elements[i], &part_align);

@@ -5,6 +5,7 @@
  * check->changed tells that a lasting one has grown. */
 #include <errno.h>
 
+#include "base/array.h"
 #include "script/inside.h"
 
 struct shape shape_of(struct type t)
@@ -31,7 +32,23 @@ struct type type_text(enum type_kind kind, uint64_t bytes)
 
 	if (size > PROGRAM_MAX_TEXT)
 		size = PROGRAM_MAX_TEXT;
-	return (struct type){.kind = kind, .size = (uint32_t)size};
+	return (struct type){.kind = kind,
+			     .size = (uint32_t)size,
+			     .capacity = (uint32_t)(bytes < size ? bytes : size)};
+}
+
+/* Texts that are looked up when they are printed. */
+static const struct {
+	const char *display;
+	uint32_t capacity; /* in bpftrace */
+} later_texts[] = {{"errno", 64}, {"signal", 64}, {"syscall", 64}, {"comm", 16}};
+
+uint32_t type_capacity(const struct type *t)
+{
+	for (size_t i = 0; t->kind == TYPE_DISPLAY && i < COUNT(later_texts); i++)
+		if (!strcmp(t->display, later_texts[i].display))
+			return later_texts[i].capacity;
+	return t->capacity ? t->capacity : t->size;
 }
 
 /* What an argument is shows when an image with the probe is there. */
@@ -55,10 +72,13 @@ bool type_is_word(const struct type *t)
 
 const char *check_type_text(const struct check *c, const struct type *t)
 {
+	struct type as_written = *t;
 	struct buf text = BUF_INIT;
 	const char *copy;
 
-	type_print(t, &text);
+	if (t->capacity)
+		as_written.size = t->capacity;
+	type_print(&as_written, &text);
 	copy = arena_text(&c->s->arena, buf_as_str(&text));
 	buf_free(&text);
 	return copy ? copy : "?";
@@ -186,8 +206,10 @@ int check_merge(struct check *c, struct type *known, const struct type *t)
 	case TYPE_INT: merge_show(c, known, t); return 0;
 	case TYPE_STR:
 	case TYPE_BUF:
-		if (known->capacity < t->capacity)
+		if (known->capacity < t->capacity) {
 			known->capacity = t->capacity;
+			c->changed = true;
+		}
 		if (t->size > known->size) {
 			known->size = t->size;
 			c->changed = true;

@@ -222,6 +222,13 @@ static struct str option_text(const struct script *s, const struct expr *e)
 	return p ? p->value : e->args[1]->text;
 }
 
+/* sizeof() says what any value of the option would take. */
+static void option_string(struct check *c, struct expr *e)
+{
+	e->shape = shape_of(type_text(TYPE_STR, option_text(c->s, e).len));
+	e->shape.type.capacity = c->s->facts.max_strlen;
+}
+
 /* getopt("name"), getopt("name", default), getopt("name", default, "what it does"): the default's
  * type is the option's, and without one it is a bool */
 static void check_getopt(struct check *c, struct expr *e)
@@ -241,7 +248,7 @@ static void check_getopt(struct check *c, struct expr *e)
 	else if (otherwise->kind == EXPR_STRING && p && !p->has_value)
 		bad_option(c, e, p, "a text");
 	else if (otherwise->kind == EXPR_STRING)
-		e->shape = shape_of(type_text(TYPE_STR, option_text(c->s, e).len));
+		option_string(c, e);
 	else if (expr_is_int(otherwise) && otherwise->is_const)
 		option_number(c, e, p);
 	else

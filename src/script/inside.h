@@ -46,6 +46,7 @@ struct variable {
 	bool is_over;		/* that block has ended */
 	bool is_hidden;		/* ... and nothing after it means this variable */
 	bool is_flexible;	/* constants alone so far, of any sign */
+	uint32_t most;		/* bytes with the NUL of a declared string[N]; 0: any number */
 	struct shape shape;
 	struct mark mark; /* the assignment that fixed the type */
 	uint16_t reg, slot;
@@ -329,6 +330,7 @@ bool check_is_open(const struct check *c, const struct expr *e);
 bool check_named_text(const struct ctype *t, struct type *out);
 /* A string or buffer of at least so many bytes. */
 struct type type_text(enum type_kind kind, uint64_t bytes);
+uint32_t type_capacity(const struct type *t); /* what sizeof() says of a text */
 
 /* bytes.c: is it an array in memory, and of how many bytes? */
 bool check_is_array(struct check *c, const struct expr *e, uint64_t *bytes);

@@ -69,7 +69,7 @@ static void check_strcap(struct check *c, struct expr *e)
 	(void)c;
 	e->shape = shape_int(true);
 	e->is_const = true;
-	e->value = a->shape.type.capacity ? a->shape.type.capacity : a->shape.type.size;
+	e->value = type_capacity(&a->shape.type);
 }
 
 /* memcmp(a, b, n): each of the two is a string, a buffer or an address of the process */

@@ -82,6 +82,7 @@ static void check_param_text(struct check *c, struct expr *e)
 		check_error(c, e, "too-big", "the text of the parameter is longer than %u bytes",
 			    PROGRAM_MAX_TEXT);
 	e->shape = shape_of(type_text(TYPE_STR, text.len));
+	e->shape.type.capacity = (uint32_t)text.len + 1;
 }
 
 /* str("text", 2): its first bytes */
@@ -314,6 +315,8 @@ static void lower_strlen(struct lower *l, const struct expr *e, uint16_t out)
 	emit_ds(l, OP_LENGTH, out, text, 0);
 }
 
+#define CONCAT_CAPACITY 1024 /* what sizeof() says at least, as in bpftrace */
+
 /* str_concat(a, b): room for all that both may hold */
 static void check_concat(struct check *c, struct expr *e)
 {
@@ -323,6 +326,8 @@ static void check_concat(struct check *c, struct expr *e)
 		check_error(c, e, "too-long", "'str_concat' returns at most %u bytes",
 			    PROGRAM_MAX_TEXT);
 	e->shape = shape_of(type_text(TYPE_STR, bytes));
+	if (bytes < CONCAT_CAPACITY)
+		e->shape.type.capacity = CONCAT_CAPACITY;
 }
 
 static void lower_concat(struct lower *l, const struct expr *e, uint16_t out)

@@ -2,7 +2,27 @@
  * bpftrace. */
 #include <errno.h>
 
+#include "base/array.h"
 #include "script/inside.h"
+
+/* Kinds of values that are only shown. */
+static const struct {
+	const char *display, *name;
+} display_names[] = {
+	{"()", "tuple"},      {"{}", "record"},	      {"[]", "array"},
+	{"usym", "usym_t"},   {"ksym", "ksym_t"},     {"time", "timestamp"},
+	{"mac", "macaddr_t"}, {"user", "username_t"}, {"cgroup", "cgroup_path_t"},
+	{"errno", "string"},  {"signal", "string"},   {"syscall", "string"},
+	{"comm", "string"},
+};
+
+static const char *display_name(const struct type *t)
+{
+	for (size_t i = 0; i < COUNT(display_names); i++)
+		if (!strcmp(t->display, display_names[i].display))
+			return display_names[i].name;
+	return t->display;
+}
 
 /* The kind: "int", "string". Aggregates are named as bpftrace's types of their results. */
 static const char *base_name(const struct type *t)
@@ -31,11 +51,7 @@ static const char *base_name(const struct type *t)
 	case TYPE_STATS: return t->is_signed ? "stats_t" : "ustats_t";
 	case TYPE_HIST: return "hist_t";
 	case TYPE_LHIST: return "lhist_t";
-	case TYPE_DISPLAY:
-		return !strcmp(t->display, "()")   ? "tuple"
-		       : !strcmp(t->display, "{}") ? "record"
-		       : !strcmp(t->display, "[]") ? "array"
-						   : t->display;
+	case TYPE_DISPLAY: return display_name(t);
 	default: return "stack";
 	}
 }
@@ -56,12 +72,30 @@ static void print_parts(const struct type *t, struct buf *out)
 	buf_text(out, is_record ? " }" : ")");
 }
 
+/* The kind, the mode and the limit. */
+static void print_stack(const struct type *t, struct buf *out)
+{
+	const char *mode = t->show == SHOW_PERF	      ? "perf"
+			   : t->show == SHOW_RAW      ? "raw"
+			   : t->show == SHOW_BUILD_ID ? "build_id"
+						      : "bpftrace";
+
+	buf_printf(out, "%s_%s_%u", base_name(t), mode, t->size / 8);
+}
+
+static bool is_sized_text(const struct type *t)
+{
+	return !strcmp(base_name(t), "string") && t->kind != TYPE_NAME;
+}
+
 /* "int64", "string[6]", "(int8,string[3])" */
 static void print_full(const struct type *t, struct buf *out)
 {
 	unsigned size = t->shown ? t->shown : t->size;
 
-	if (t->ctype && t->show != SHOW_BOOL)
+	if (is_sized_text(t))
+		buf_printf(out, "string[%u]", type_capacity(t));
+	else if (t->ctype && t->show != SHOW_BOOL)
 		ctype_print(out, t->ctype, STR(""));
 	else if (t->kind == TYPE_TUPLE && t->show == SHOW_ARRAY)
 		buf_printf(out, "%sint%u[%u]", t->elements[0].is_signed ? "" : "u",
@@ -70,19 +104,49 @@ static void print_full(const struct type *t, struct buf *out)
 		print_parts(t, out);
 	else if (t->kind == TYPE_INT && t->show != SHOW_BOOL)
 		buf_printf(out, "%sint%u", t->is_signed ? "" : "u", 8 * size);
-	else if (t->kind == TYPE_STR || t->kind == TYPE_BUF)
-		buf_printf(out, "%s[%u]", base_name(t), t->capacity ? t->capacity : t->size);
+	else if (t->kind == TYPE_BUF)
+		buf_printf(out, "buffer[%u]", type_capacity(t));
 	else if (t->kind == TYPE_USTACK || t->kind == TYPE_KSTACK)
-		buf_printf(out, "%s_bpftrace_%u", base_name(t), t->size / 8);
+		print_stack(t, out);
 	else
-		buf_text(out, t->kind == TYPE_DISPLAY ? t->display : base_name(t));
+		buf_text(out, base_name(t));
+}
+
+/* What a map holds, also if scripts cannot read it; of a map with keys that is given none, what
+ * its keys are. */
+static struct type map_type(struct check *c, struct expr *e)
+{
+	e->map = check_map(c, e->text);
+	if (!c->err && !e->arg_count && e->map->has_key && e->map->key.kind != TYPE_NONE)
+		return e->map->key;
+	if (e->map)
+		e->map->is_read = true;
+	if (!c->err && !e->map->has_key && !e->arg_count)
+		check_filled(c, e, "read"); /* its keys show further down, if it has any */
+	if (!c->err)
+		check_map_key(c, e);
+	if (!c->err)
+		check_filled(c, e, "read");
+	return c->err ? (struct type){.kind = TYPE_NONE} : e->map->value;
+}
+
+static struct type type_of(struct check *c, struct expr *e)
+{
+	if (e->kind == EXPR_MAP)
+		return map_type(c, e);
+	check_asked(c, e);
+	if (!c->err && e->is_whole)
+		check_whole_value(c, e);
+	return e->shape.type;
 }
 
 /* A struct in memory has a C type only; other values are as the script keeps them. */
 static void describe(struct check *c, struct expr *e, struct str *base, struct buf *full)
 {
-	struct type t = e->shape.type;
+	struct type t = type_of(c, e);
 
+	if (c->err)
+		return;
 	if (t.kind == TYPE_NONE && e->is_place && t.ctype) {
 		*base = t.ctype->kind == CTYPE_ARRAY ? STR("array") : STR("record");
 		ctype_print(full, t.ctype, STR(""));
@@ -102,7 +166,6 @@ static void check_typeinfo(struct check *c, struct expr *e)
 	struct str base = STR("");
 
 	check_unstable(c, e, "unstable_typeinfo", c->s->facts.unstable_typeinfo);
-	check_asked(c, of);
 	if (!c->err)
 		describe(c, of, &base, &full);
 	if (!args)
