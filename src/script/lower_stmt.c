@@ -105,9 +105,44 @@ static void lower_if(struct lower *l, const struct stmt *s)
 	lower_bind(l, &end);
 }
 
+static uint64_t weigh_expr(const struct expr *e);
+static bool unroll_loops(const struct stmt *s);
+
+/* Parts of the tree, each of which is an instruction or two. */
+static uint64_t weigh_body(const struct stmt *s)
+{
+	uint64_t sum = 0, body;
+
+	for (; s; s = s->next) {
+		body = weigh_body(s->body);
+		if (s->kind == STMT_UNROLL && !unroll_loops(s))
+			body *= s->value->value;
+		sum += 1 + body + weigh_body(s->other) + weigh_expr(s->target) +
+		       weigh_expr(s->value) + weigh_expr(s->to);
+	}
+	return sum;
+}
+
+static uint64_t weigh_expr(const struct expr *e)
+{
+	uint64_t sum = e ? 1 + weigh_body(e->body) : 0;
+
+	for (unsigned i = 0; e && i < e->arg_count; i++)
+		sum += weigh_expr(e->args[i]);
+	return sum;
+}
+
+#define UNROLL_MOST 300 /* parts of the tree: the kernel follows each path through copies of it */
+
+/* Does it run its body in a loop, rather than have copies of it? */
+static bool unroll_loops(const struct stmt *s)
+{
+	return s->value->value * weigh_body(s->body) > UNROLL_MOST;
+}
+
 /* A body that makes no code makes none however often: unrolls of unrolls of nothing would never
  * come to an end. */
-static void lower_unroll(struct lower *l, const struct stmt *s)
+static void lower_copies(struct lower *l, const struct stmt *s)
 {
 	size_t before = l->count;
 
@@ -126,7 +161,8 @@ static unsigned loops_within(const struct stmt *s)
 	for (; s; s = s->next) {
 		unsigned body = loops_within(s->body), other = loops_within(s->other);
 
-		body += s->kind == STMT_WHILE || s->kind == STMT_FOR;
+		body += s->kind == STMT_WHILE || s->kind == STMT_FOR ||
+			(s->kind == STMT_UNROLL && unroll_loops(s));
 		most = body > most ? body : most;
 		most = other > most ? other : most;
 	}
@@ -268,6 +304,28 @@ static void lower_for(struct lower *l, const struct stmt *s)
 	lower_goto(l, OP_JUMP_NOT, more, l->leave);
 	emit_dai(l, OP_MOV, variable, next, 0);
 	emit_operator(l, OPERATOR_ADD, true, next, one, next);
+	lower_body(l, s->body);
+	loop_close(l, &loop);
+}
+
+/* The loop has one round more, which finds the end. "break" in it is one out of the loop around it,
+ * as in copies of the body. */
+static void lower_unroll(struct lower *l, const struct stmt *s)
+{
+	uint16_t left, one;
+	struct loop loop;
+
+	if (!unroll_loops(s)) {
+		lower_copies(l, s);
+		return;
+	}
+	left = lower_const(l, s->value->value);
+	one = lower_const(l, 1);
+	loop_open(l, s->mark, s->value->value + 1, &loop);
+	lower_goto(l, OP_JUMP_NOT, left, l->leave);
+	emit_operator(l, OPERATOR_SUB, false, left, one, left);
+	l->leave = loop.outer_leave;
+	l->again = loop.outer_again;
 	lower_body(l, s->body);
 	loop_close(l, &loop);
 }
