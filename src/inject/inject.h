@@ -55,6 +55,7 @@ struct inject_site {
 	uint32_t reads;	    /* general registers that its trampoline reads; 1 << number */
 	enum inject_form form;
 	const char *why; /* INJECT_NONE: "its memory cannot be read"; static */
+	bool is_taken;	 /* ... or that something is mapped where its jump would lead, at present */
 	uint64_t patch;	 /* of the bytes that change, the first: the only one for most forms */
 	uint8_t len;
 	uint8_t before[INJECT_PATCH_MAX], after[INJECT_PATCH_MAX];
@@ -121,6 +122,12 @@ void inject_may_displace(struct inject *x, bool may);
  * something: site->form or site->why. What is in `reads` has its value of `pc`; of other registers
  * `changed` says it. -ENOMEM. */
 int inject_plan(struct inject *x, struct inject_site *site);
+/* Has the process mapped something else where the site's jump leads, before inject_map() could, or
+ * just when it was planned? */
+bool inject_is_lost(const struct inject *x, const struct inject_site *site);
+/* Plan such a site anew, by what inject_reread() has found: of any kind, also those of
+ * inject_plan_loader() and inject_plan_libc(). -ENOMEM. */
+int inject_replan(struct inject *x, struct inject_site *site);
 /* Plan the function that the dynamic loader calls when it has mapped a library, before any code of
  * that runs, and when it has unmapped one. The trampoline returns to the caller. *state: of 4
  * bytes, which are RT_CONSISTENT, 0, when the loader is done. -ENOENT: there is none, or it is not
@@ -153,9 +160,10 @@ int inject_reserve(struct inject *x, uint64_t near, size_t size, uint64_t *out);
  * kernel map their pages at once. */
 void inject_expect(struct inject *x, uint64_t offset, size_t size);
 /* Map what was planned and reserved. What the process has mapped itself meanwhile is given up:
- * sites with such landings are left out by inject_enable(); when it is what was reserved, -EEXIST
- * without a message: inject_reread() and reserve again. The first time also `shared_size` bytes of
- * the file `shared_fd` (a sealed memfd) and the page of the process. */
+ * inject_is_lost() says which sites have such landings, and inject_enable() leaves them out; when
+ * it is what was reserved, -EEXIST without a message: inject_reread() and reserve again. The first
+ * time also `shared_size` bytes of the file `shared_fd` (a sealed memfd) and the page of the
+ * process. */
 int inject_map(struct inject *x, int shared_fd, size_t shared_size, struct diag *d);
 const struct inject_world *inject_world(const struct inject *x);
 

@@ -257,6 +257,14 @@ void jumps_free(struct inject *x);
 int landing_near(struct inject *x, uint64_t near, unsigned size, uint64_t *out);
 /* A form that is not in the table of plan.c: take what it needs. */
 int plan_settle(struct inject *x, struct inject_site *s, enum inject_form form, unsigned fixed);
+/* The site has no plan any more: what it took is free. */
+void plan_forget(struct inject *x, struct inject_site *s);
+/* One of the C library, by the instruction that is moved; that of the loader, by its bytes. 0;
+ * -ENOENT, -ENOSPC: it cannot be; -ENOMEM. */
+int plan_moved(struct inject *x, uint64_t at, const uint8_t *insn, struct inject_site *s);
+int plan_returned(struct inject *x, struct inject_site *s, const uint8_t *code);
+/* Is all that its jump needs mapped? */
+bool plan_is_mapped(const struct inject *x, const struct inject_site *s);
 bool plan_is_disturbed(const struct inject *x, uint64_t patch, unsigned len, uint64_t fixed,
 		       unsigned fixed_len);
 

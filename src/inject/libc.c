@@ -158,7 +158,7 @@ static const uint8_t *find_moved(const struct pattern *p, const uint8_t *code, c
 }
 #endif
 
-static int plan_move(struct inject *x, uint64_t at, const uint8_t *insn, struct inject_site *s)
+int plan_moved(struct inject *x, uint64_t at, const uint8_t *insn, struct inject_site *s)
 {
 	uint8_t jump[LANDING_FAR];
 	int err;
@@ -196,8 +196,8 @@ static int plan_pattern(struct inject *x, const struct pattern *p, uint64_t star
 	while (count < most && p->len &&
 	       (at = memmem(at, len - (size_t)(at - code), p->bytes, p->len))) {
 		const uint8_t *moved = find_moved(p, code, at, code + len);
-		int err = moved ? plan_move(x, start + (uint64_t)(moved - code), moved,
-					    &out[count].site)
+		int err = moved ? plan_moved(x, start + (uint64_t)(moved - code), moved,
+					     &out[count].site)
 				: -ENOENT;
 
 		if (err == -ENOMEM)

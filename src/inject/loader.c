@@ -72,7 +72,7 @@ static uint64_t find_debug(struct inject *x)
 }
 
 /* Its bytes, which are in `code`, become a jump to a landing. */
-static int plan_jump(struct inject *x, struct inject_site *s, const uint8_t *code)
+int plan_returned(struct inject *x, struct inject_site *s, const uint8_t *code)
 {
 	uint8_t jump[LANDING_FAR];
 	int err;
@@ -106,7 +106,7 @@ static int plan_return(struct inject *x, struct inject_site *s)
 		s->pc += sizeof(landing_pad);
 		memmove(code, code + sizeof(landing_pad), sizeof(ret));
 	}
-	return memcmp(code, ret, sizeof(ret)) ? -ENOENT : plan_jump(x, s, code);
+	return memcmp(code, ret, sizeof(ret)) ? -ENOENT : plan_returned(x, s, code);
 }
 #else
 /* f3 0f 1e fa c3 66 2e 0f 1f ..  becomes  f3 0f 1e fa e9 o f f s */
@@ -123,7 +123,7 @@ static int plan_return(struct inject *x, struct inject_site *s)
 	}
 	if (code[0] != 0xc3 || padding_bytes(code + 1, sizeof(code) - 1) < JUMP_NEAR - 1)
 		return -ENOENT;
-	return plan_jump(x, s, code);
+	return plan_returned(x, s, code);
 }
 #endif
 

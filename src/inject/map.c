@@ -214,11 +214,14 @@ static int map_code(struct mapping *m, const struct range *r)
 	return at == -EEXIST ? -EEXIST : refuse_call(m, at, "map memory for code");
 }
 
-/* Sites whose landings are lost are left out; without trampolines the caller must plan anew. */
-static int give_up(struct space *s, struct range *lost)
+/* Sites whose landings are lost can be planned anew; without trampolines the caller must. */
+static int give_up(struct inject *x, struct range *lost)
 {
+	struct space *s = &x->space;
 	bool is_bodies = lost->is_bodies;
 
+	if (x->shelf_end > lost->start && x->shelf < lost->end)
+		x->shelf = x->shelf_end = 0;
 	memmove(lost, lost + 1,
 		(size_t)(s->planned + s->planned_count - (lost + 1)) * sizeof(*lost));
 	s->planned_count--;
@@ -237,7 +240,7 @@ static int map_all(struct mapping *m)
 		if (!err)
 			s->mapped_count++;
 		else if (err == -EEXIST)
-			err = give_up(s, r);
+			err = give_up(m->x, r);
 	}
 	return err;
 }

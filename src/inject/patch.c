@@ -185,22 +185,12 @@ struct change {
 	int (*one)(struct inject *x, struct inject_site *s);
 };
 
-/* Where breakpoints after a punned site lead, and what was moved. */
-static bool has_detours(const struct inject *x, const struct inject_site *s)
-{
-	for (unsigned i = 0; i < s->detour_count; i++)
-		if (!space_is_mapped(&x->space, s->detours[i], JUMP_NEAR))
-			return false;
-	return !s->copy || space_is_mapped(&x->space, s->copy, COPY_ROOM);
-}
-
 /* Is everything as it was planned? */
 static bool is_as_planned(struct inject *x, const struct inject_site *s)
 {
 	uint8_t now[INJECT_PATCH_MAX], offset[4];
 
-	if (!space_is_mapped(&x->space, s->landing, landing_size(s)) || !has_detours(x, s) ||
-	    read_bytes(x, s, now) || now[0] != s->before[0])
+	if (!plan_is_mapped(x, s) || read_bytes(x, s, now) || now[0] != s->before[0])
 		return false;
 	/* After a breakpoint on a nop5, our bytes may be in the rest of it. */
 	if (memcmp(now, s->before, s->len) &&

@@ -172,6 +172,7 @@ static int try_nop10(struct inject *x, struct inject_site *s, const uint8_t code
 	if (!space_has_room(&x->space, s->landing, landing_size(s)) ||
 	    plan_is_disturbed(x, at, 1, at + 1, 4)) {
 		s->why = "the address where the jump in its nop leads is not free";
+		s->is_taken = !space_has_room(&x->space, s->landing, landing_size(s));
 		return 0;
 	}
 	s->patch = at;
@@ -256,7 +257,8 @@ static int try_pun(struct inject *x, struct inject_site *s, const uint8_t code[P
 		s->why = "the bytes after it are another probe's, or a breakpoint";
 		return 0;
 	}
-	if (!space_has_room(&x->space, s->landing, landing_size(s)))
+	s->is_taken = !space_has_room(&x->space, s->landing, landing_size(s));
+	if (s->is_taken)
 		return 0;
 	s->patch = s->pc;
 	s->len = 1;
@@ -267,6 +269,7 @@ static int try_pun(struct inject *x, struct inject_site *s, const uint8_t code[P
 	if (!done)
 		s->why = "it is a 1-byte nop, and with a breakpoint after it the jump would lead "
 			 "to an address that is not free";
+	s->is_taken = !done;
 	s->form = done == 1 ? INJECT_PUN : INJECT_NONE;
 	return done;
 }
@@ -330,6 +333,31 @@ const char *inject_form_name(enum inject_form form)
 
 /* ---- a site */
 
+/* Its claim ends where its own bytes do. */
+void plan_forget(struct inject *x, struct inject_site *s)
+{
+	for (size_t i = 0; i < x->claim_count; i++)
+		if (x->claims[i].patch == s->patch) {
+			x->claims[i] = x->claims[--x->claim_count];
+			break;
+		}
+	space_give_back(&x->space, s->landing, landing_size(s));
+	for (unsigned i = 0; i < s->detour_count; i++)
+		space_give_back(&x->space, s->detours[i], JUMP_NEAR);
+	if (s->copy)
+		space_give_back(&x->space, s->copy, COPY_ROOM);
+}
+
+bool plan_is_mapped(const struct inject *x, const struct inject_site *s)
+{
+	if (!space_is_mapped(&x->space, s->landing, landing_size(s)))
+		return false;
+	for (unsigned i = 0; i < s->detour_count; i++)
+		if (!space_is_mapped(&x->space, s->detours[i], JUMP_NEAR))
+			return false;
+	return !s->copy || space_is_mapped(&x->space, s->copy, COPY_ROOM);
+}
+
 static int plan_bytes(struct inject *x, struct inject_site *s)
 {
 	uint8_t code[PLAN_BYTES];
@@ -360,6 +388,39 @@ int inject_plan(struct inject *x, struct inject_site *s)
 	*s = (struct inject_site){
 		.pc = s->pc, .semaphore = s->semaphore, .reads = s->reads, .why = no_memory};
 	return plan_bytes(x, s);
+}
+
+bool inject_is_lost(const struct inject *x, const struct inject_site *s)
+{
+	if (s->form == INJECT_NONE)
+		return s->is_taken;
+	return !s->is_on && !s->was_on && !plan_is_mapped(x, s);
+}
+
+static int replan_own(struct inject *x, struct inject_site *s)
+{
+	struct inject_site old = *s;
+	int err;
+
+	plan_forget(x, s);
+	if (old.form == INJECT_RETURN) {
+		*s = (struct inject_site){.pc = old.pc, .body = old.body};
+		err = plan_returned(x, s, old.before);
+	} else {
+		err = plan_moved(x, old.pc, old.before, s);
+	}
+	if (err)
+		*s = (struct inject_site){.pc = old.pc, .why = no_memory};
+	return err == -ENOMEM ? err : 0;
+}
+
+int inject_replan(struct inject *x, struct inject_site *s)
+{
+	if (s->form == INJECT_RETURN || (s->form == INJECT_DISPLACED && s->patch == s->pc))
+		return replan_own(x, s);
+	if (s->form != INJECT_NONE)
+		plan_forget(x, s);
+	return inject_plan(x, s);
 }
 
 static uint64_t find_near(const struct inject *x, uint64_t near, size_t size)

@@ -97,6 +97,23 @@ static int say_filtered(struct native *e, const struct native_process *p, struct
 	return 0;
 }
 
+/* Sites that it has just changed, or where it has mapped other memory, each time it was tried. */
+static void say_lost(struct native_process *p, struct diag *d)
+{
+	struct native_left_out left = {0};
+	struct native_step first;
+	unsigned lost = native_process_lost(p, &first, &left.why);
+
+	if (lost > p->lost) {
+		left.count = lost - p->lost;
+		left.of = (unsigned)p->count - p->own;
+		left.first = first.attach;
+		left.program = first.program;
+		native_say_left_out(&left, d);
+	}
+	p->lost = lost;
+}
+
 /* A process that has ended is all right: its events are all. */
 int native_arm(struct native *e, struct native_process *p, struct diag *d)
 {
@@ -113,6 +130,8 @@ int native_arm(struct native *e, struct native_process *p, struct diag *d)
 		diag_add_all(d, &said);
 	diag_free(&said);
 	knock_beat(e->store);
+	if (!err)
+		say_lost(p, d);
 	log_pause(e, p);
 	e->any_reached |= p->count > p->own;
 	return err == -ESRCH ? 0 : err;

@@ -138,6 +138,10 @@ int knock_add(struct native_process *p, const struct native_store *s, struct dia
 		return 0;
 	err = inject_plan_loader(p->x, &site, &state);
 	if (!err)
+		err = native_process_settle(p, s, &site, d);
+	if (!err && site.form == INJECT_NONE)
+		err = -ENOSPC;
+	if (!err)
 		err = write_code(p, s, state, &site, d);
 	if (!err)
 		err = native_process_add_site(p, &site);

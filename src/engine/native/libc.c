@@ -62,7 +62,11 @@ static int add_place(struct native_process *p, const struct native_store *s, uin
 
 	if (kinds[at->what].needs_rseq && !inject_world(p->x)->rseq)
 		return 0;
-	err = write_code(p, s, near, at, d);
+	err = native_process_settle(p, s, &at->site, d);
+	if (!err && at->site.form == INJECT_NONE)
+		err = -ENOSPC;
+	if (!err)
+		err = write_code(p, s, near, at, d);
 	if (!err)
 		err = native_process_add_site(p, &at->site);
 	p->own += !err;

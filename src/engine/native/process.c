@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "engine/native/blob.h"
 #include "engine/native/filter.h"
@@ -18,7 +20,11 @@
 #define TRAMPOLINE  4096	      /* usual most; a larger one gets a larger area */
 #define ALIGN	    16
 #define MAPPED_MOST 16 /* addresses of one site in one process */
-#define MAP_TRIES   5
+#define MAP_TRIES   40 /* of a process that maps memory all the time */
+#define REREADS	    8  /* for one site, while it is planned */
+#define REREADS_ALL 64
+#define PAUSE_LEAST 50	/* us between two tries */
+#define PAUSE_MASK  511 /* ... and a random part, so that they are not in step with the process */
 /* At the mappings, before more of them is read directly for the second time. */
 #define FIRST_LOOKS 4
 
@@ -107,11 +113,33 @@ static void leave_to_kernel(struct native_process *p, uint64_t pc)
 	}
 }
 
+static void pause_a_little(void)
+{
+	usleep(PAUSE_LEAST + (useconds_t)(clock_now() & PAUSE_MASK));
+}
+
+/* What is where its jump would lead may be gone in a moment. */
+static int plan_site(struct native_process *p, struct inject_site *site)
+{
+	int err = inject_plan(p->x, site);
+
+	for (unsigned i = 0; i < REREADS && !err && inject_is_lost(p->x, site) &&
+			     site->form == INJECT_NONE && p->rereads < REREADS_ALL;
+	     i++) {
+		p->rereads++;
+		pause_a_little();
+		err = inject_reread(p->x);
+		if (!err)
+			err = inject_replan(p->x, site);
+	}
+	return err;
+}
+
 static int add_site(struct native_process *p, const struct clause *c, const struct attach *at,
 		    uint64_t pc)
 {
 	struct inject_site site = {.pc = pc, .reads = native_reads(c, at)};
-	int err = inject_plan(p->x, &site);
+	int err = plan_site(p, &site);
 
 	if (err)
 		return err;
@@ -355,6 +383,8 @@ static int map_areas(struct native_process *p, const struct native_store *s, uin
 	int err = -EEXIST;
 
 	for (unsigned i = 0; i < MAP_TRIES && err == -EEXIST; i++) {
+		if (i)
+			pause_a_little();
 		err = i ? inject_reread(p->x) : 0;
 		if (!err)
 			err = near ? find_area(p, near, size, &area) : reserve_areas(p);
@@ -364,6 +394,67 @@ static int map_areas(struct native_process *p, const struct native_store *s, uin
 			drop_areas(p);
 	}
 	return err == -EEXIST ? say_taken(p, d) : err;
+}
+
+int native_process_settle(struct native_process *p, const struct native_store *s,
+			  struct inject_site *site, struct diag *d)
+{
+	int err = map_areas(p, s, 0, 0, d);
+
+	for (unsigned i = 0; i < MAP_TRIES && !err && inject_is_lost(p->x, site); i++) {
+		pause_a_little();
+		err = inject_reread(p->x);
+		if (!err)
+			err = inject_replan(p->x, site);
+		if (!err)
+			err = map_areas(p, s, 0, 0, d);
+	}
+	return err;
+}
+
+/* Another form may begin where registers have changed that a clause reads. */
+static void judge_changed(struct native_process *p, size_t site)
+{
+	struct inject_site *s = &p->sites[site];
+
+	for (size_t i = 0; i < p->steps[site].count && s->form != INJECT_NONE; i++) {
+		const struct native_step *step = &p->steps[site].all[i];
+
+		if (problem_at(s, step->clause, step->attach))
+			s->form = INJECT_NONE;
+	}
+}
+
+/* Of the sites that have no trampoline yet. */
+static int map_landings(struct native_process *p, const struct native_store *s, struct diag *d)
+{
+	int err = map_areas(p, s, 0, 0, d);
+
+	for (size_t i = 0; i < p->count && !err; i++) {
+		struct inject_site *site = &p->sites[i];
+
+		if (p->steps[i].count == p->steps[i].done || !inject_is_lost(p->x, site))
+			continue;
+		err = native_process_settle(p, s, site, d);
+		judge_changed(p, i);
+	}
+	return err;
+}
+
+unsigned native_process_lost(const struct native_process *p, struct native_step *first,
+			     const char **why)
+{
+	unsigned lost = 0;
+
+	for (size_t i = 0; i < p->count; i++) {
+		if (p->sites[i].form != INJECT_NONE || !p->steps[i].count)
+			continue;
+		if (!lost++) {
+			*first = p->steps[i].all[0];
+			*why = p->sites[i].why;
+		}
+	}
+	return lost;
 }
 
 static int room_in(struct native_process *p, const struct native_store *s, uint64_t near,
@@ -494,7 +585,7 @@ int native_process_arm(struct native_process *p, const struct native_store *s, b
 
 	if (!p->is_ready)
 		expect_records(p, s);
-	err = map_areas(p, s, 0, 0, d);
+	err = map_landings(p, s, d);
 	place = place_of(p, s, follow);
 	if (!err && !p->is_ready)
 		err = first_page(p);

@@ -39,6 +39,8 @@ struct native_process {
 	uint64_t later_knocks;	   /* ... and how many knocks there had been by then */
 	bool no_calls;		   /* it has a seccomp filter: the word of its kept page is 1 */
 	bool looked_at_libc;
+	unsigned rereads;  /* of its mappings, as something was where a jump would lead */
+	unsigned lost;	   /* sites: native_process_lost(), as far as was reported */
 	unsigned own;	   /* of the sites, those that are not of probes */
 	unsigned shadowed; /* those with a breakpoint, when they were looked at last */
 };
@@ -58,6 +60,14 @@ bool native_process_shares(struct native_process *p, const struct attach *at,
 /* Let the step run at the sites of its attachment that are mapped. The number of sites that can be
  * traced, of `*mapped`; -ENOMEM. */
 int native_process_add(struct native_process *p, const struct native_step *step, unsigned *mapped);
+/* Map what the jump of a planned site needs, with another plan if the process has mapped something
+ * there first. site->form is INJECT_NONE if it is always so. */
+int native_process_settle(struct native_process *p, const struct native_store *s,
+			  struct inject_site *site, struct diag *d);
+/* Sites of clauses that have no form any more, since the process has changed what they need; the
+ * step of one of them, and why. */
+unsigned native_process_lost(const struct native_process *p, struct native_step *first,
+			     const char **why);
 /* A site of another kind, which has its trampoline. -ENOMEM. */
 int native_process_add_site(struct native_process *p, const struct inject_site *site);
 /* Room for code near an address, mapped; *inside: the functions of inside.h near it. */
