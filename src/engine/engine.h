@@ -42,6 +42,7 @@ struct engine_options {
 	struct buf *log; /* -v: lines about what was loaded, and how; NULL: none are kept */
 };
 
+typedef void waits_fn(void *arg, pid_t pid);
 typedef int record_fn(void *arg, struct str bytes); /* non-zero ends the drain and is returned */
 
 /* What an engine is to the rest: callers use the functions below. `maps` is the engine's own, and
@@ -86,6 +87,11 @@ struct engine_ops {
 	/* Detach and forget the clauses of the last extend(), which succeeded: another engine of
 	 * the same run could not take its part. Only once after each. */
 	void (*retract)(struct engine *e);
+	/* Call `fn` with each process that waits until its sites are traced, as one does that has
+	 * just loaded a library; false: there is none. The next rearm() sees to those that wait by
+	 * now, so what they have mapped can be made known by extend() before. NULL: none ever
+	 * waits. */
+	bool (*hear)(struct engine *e, waits_fn *fn, void *arg);
 	/* Attach the uprobes again if the kernel's filter has lost the traced process. 1: it had,
 	 * and events between were missed; 0: no need. NULL: never needed. */
 	int (*rearm)(struct engine *e, struct diag *d);
@@ -128,6 +134,7 @@ static inline int engine_build(struct engine *e, const struct program *p, struct
 static inline int engine_attach(struct engine *e, struct diag *d) { return e->ops->attach(e, d); }
 static inline int engine_extend(struct engine *e, const struct program *p, struct diag *d) { return e->ops->extend(e, p, d); }
 static inline void engine_learn(struct engine *e) { if (e->ops->learn) e->ops->learn(e); }
+static inline bool engine_hear(struct engine *e, waits_fn *fn, void *arg) { return e->ops->hear && e->ops->hear(e, fn, arg); }
 static inline int engine_rearm(struct engine *e, struct diag *d) { return e->ops->rearm ? e->ops->rearm(e, d) : 0; }
 static inline void engine_beat(struct engine *e) { if (e->ops->beat) e->ops->beat(e); }
 static inline int engine_run(struct engine *e, enum attach_kind kind, uint32_t clause, struct diag *d) { return e->ops->run(e, kind, clause, d); }

@@ -144,6 +144,16 @@ static void set_learn(struct engine *engine)
 		engine_learn(s->members[i]);
 }
 
+static bool set_hear(struct engine *engine, waits_fn *fn, void *arg)
+{
+	struct set *s = (struct set *)engine;
+	bool any = false;
+
+	for (unsigned i = 0; i < s->count; i++)
+		any |= engine_hear(s->members[i], fn, arg);
+	return any;
+}
+
 static int set_rearm(struct engine *engine, struct diag *d)
 {
 	struct set *s = (struct set *)engine;
@@ -182,15 +192,25 @@ static int drain_each(struct set *s, int timeout_ms, record_fn *fn, void *arg)
 	return total;
 }
 
+/* None is used yet where all probes are still to come. */
+static bool has_ended(const struct set *s)
+{
+	bool any = false, all = true;
+
+	for (unsigned i = 0; i < s->count; i++) {
+		any |= s->is_used[i];
+		all &= !s->is_used[i] || s->members[i]->is_ended;
+	}
+	return any && all;
+}
+
 static int set_drain(struct engine *engine, int timeout_ms, record_fn *fn, void *arg)
 {
 	struct set *s = (struct set *)engine;
 	int total = s->is_merged ? order_drain(s, timeout_ms, fn, arg)
 				 : drain_each(s, timeout_ms, fn, arg);
 
-	engine->is_ended = total >= 0 && order_is_empty(&s->order);
-	for (unsigned i = 0; i < s->count; i++)
-		engine->is_ended &= !s->is_used[i] || s->members[i]->is_ended;
+	engine->is_ended = total >= 0 && has_ended(s) && order_is_empty(&s->order);
 	return total;
 }
 
@@ -333,6 +353,7 @@ static const struct engine_ops set_ops = {
 	.build = set_build,
 	.attach = set_attach,
 	.extend = set_extend,
+	.hear = set_hear,
 	.rearm = set_rearm,
 	.learn = set_learn,
 	.beat = set_beat,

@@ -14,6 +14,7 @@
 #define WARNED_IMAGES 20
 #define REST_NS	      500000000u /* between two looks at everything */
 #define POLL_NS	      100000000u /* ... at mappings that are not announced */
+#define WAIT_NS	      100000000u /* from mapping a file until a process says that it waits */
 
 /* ---- the processes that are followed */
 
@@ -241,6 +242,13 @@ int session_attach_command(struct nopal_trace *t, struct diag *d)
 	return err;
 }
 
+/* What they have mapped is not armed too late. */
+static void forgive_waiters(struct nopal_trace *t)
+{
+	for (size_t i = 0; i < t->waiters.count; i++)
+		later_waited(&t->later, t->waiters.pids[i]);
+}
+
 int session_extend(struct nopal_trace *t, struct diag *d)
 {
 	const struct script_source *source = &t->source;
@@ -261,6 +269,7 @@ int session_extend(struct nopal_trace *t, struct diag *d)
 		source = NULL; /* the images are found: now one after the other */
 	}
 	later_settle(&t->later);
+	forgive_waiters(t);
 	finder_problems(t->finder, d);
 	finder_trim(t->finder);
 	t->images = IMAGES_AT_START;
@@ -362,7 +371,7 @@ static int hash_file(void *arg, const struct mapped_file *file)
 }
 
 /* An ordinary user hears of nothing: has the process mapped other files since the last look? */
-static void poll_maps(struct nopal_trace *t)
+void session_poll_maps(struct nopal_trace *t)
 {
 	uint64_t now = clock_now(), hash = 0;
 	struct buf text = BUF_INIT;
@@ -377,18 +386,34 @@ static void poll_maps(struct nopal_trace *t)
 	t->maps_hash = hash;
 }
 
+static void note_waiter(void *arg, pid_t pid)
+{
+	struct nopal_trace *t = arg;
+
+	pid_set_add(&t->waiters, pid);
+}
+
+/* Where mappings are not announced, they are looked at at once. */
+void session_hear(struct nopal_trace *t)
+{
+	t->waiters.count = 0;
+	if (t->state < SESSION_OVER && engine_hear(t->engine, note_waiter, t)) /* ORDER */
+		t->later.looked_at_all = 0;
+	forgive_waiters(t);
+}
+
 void session_read_watch(struct nopal_trace *t)
 {
 	struct child_search search = {.t = t};
 	uint64_t lost, now;
 
 	if (t->polls_maps && t->state < SESSION_OVER) /* ORDER */
-		poll_maps(t);
+		session_poll_maps(t);
 	if (!t->watch)
 		return;
 	lost = image_watch_read(t->watch, note_event, t);
 	session_renew_stacks(t, lost);
-	later_judge(&t->later);
+	later_judge(&t->later, clock_now() - (t->engine->ops->hear ? WAIT_NS : 0));
 	t->later.lost += t->facts.needs_images ? lost : 0;
 	t->later.everything |= lost && t->facts.needs_images;
 	if (t->images != IMAGES_ALL)

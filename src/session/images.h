@@ -135,8 +135,11 @@ void later_found(struct later *l, pid_t pid, ino_t inode, const void *image);
 void later_armed(struct later *l, const void *image, uint64_t now);
 /* All that waited has been looked at, as far as it could be. */
 void later_settle(struct later *l);
-/* News of everything before the last arming have come: count what was missed. */
-void later_judge(struct later *l);
+/* This process waited until all that it has mapped was armed: nothing was missed. */
+void later_waited(struct later *l, pid_t pid);
+/* News of everything before the last arming have come: count what was missed in images that were
+ * armed before this time. */
+void later_judge(struct later *l, uint64_t before);
 /* What was missed, in words; NULL diag is fine. */
 void later_tell(const struct later *l, struct diag *d);
 

@@ -226,21 +226,46 @@ void later_settle(struct later *l)
 	buf_free(&text);
 }
 
-void later_judge(struct later *l)
+static void judge(struct later *l, const struct mapped_image *m)
 {
-	for (size_t i = 0; i < l->armed.count; i++) {
-		const struct mapped_image *m = &l->armed.items[i];
-		bool ended = m->gone_at && m->gone_at < m->armed_at;
-		uint64_t end = ended ? m->gone_at : m->armed_at;
-		uint64_t *most = ended ? &l->ended_after : &l->late_most;
+	bool ended = m->gone_at && m->gone_at < m->armed_at;
+	uint64_t end = ended ? m->gone_at : m->armed_at;
+	uint64_t *most = ended ? &l->ended_after : &l->late_most;
 
-		if (end <= m->mapped_at)
+	if (end <= m->mapped_at)
+		return;
+	*(ended ? &l->ended : &l->late) += 1;
+	if (end - m->mapped_at > *most)
+		*most = end - m->mapped_at;
+}
+
+void later_judge(struct later *l, uint64_t before)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < l->armed.count; i++) {
+		struct mapped_image *m = &l->armed.items[i];
+
+		if (m->armed_at >= before) {
+			l->armed.items[kept++] = *m;
 			continue;
-		*(ended ? &l->ended : &l->late) += 1;
-		if (end - m->mapped_at > *most)
-			*most = end - m->mapped_at;
+		}
+		judge(l, m);
+		free(m->path);
 	}
-	clear_list(&l->armed);
+	l->armed.count = kept;
+}
+
+void later_waited(struct later *l, pid_t pid)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < l->armed.count; i++)
+		if (l->armed.items[i].pid == pid)
+			free(l->armed.items[i].path);
+		else
+			l->armed.items[kept++] = l->armed.items[i];
+	l->armed.count = kept;
 }
 
 static unsigned to_ms(uint64_t ns)

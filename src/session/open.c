@@ -276,6 +276,8 @@ void session_open_watch(struct nopal_trace *t, struct diag *d)
 		return;
 	err = image_watch_open(&t->watch, NULL);
 	t->polls_maps = err && t->facts.needs_images && has_native(&t->engines);
+	if (t->polls_maps)
+		session_poll_maps(t);
 	if (err && t->facts.needs_images && !t->polls_maps)
 		diag_warn(d, "watch-failed", "cannot watch for images that are mapped later: %s",
 			  strerror(-err));
@@ -504,6 +506,7 @@ NOPAL_EXPORT void nopal_trace_close(struct nopal_trace *t)
 	finder_free(t->finder);
 	image_watch_close(t->watch);
 	pid_set_free(&t->followed);
+	pid_set_free(&t->waiters);
 	later_free(&t->later);
 	while (t->process_count)
 		if (t->process_fds[--t->process_count] >= 0)

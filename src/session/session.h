@@ -144,7 +144,8 @@ struct nopal_trace {
 	bool was_attached;	   /* its probes were armed */
 	bool images_held; /* the command has no images yet: tracepoints must see its exec first */
 	struct pid_set
-		followed; /* the process of -p or -c, and its children if they are followed */
+		followed;	/* the process of -p or -c, and its children if they are followed */
+	struct pid_set waiters; /* they wait until what they have mapped is armed */
 	struct image_watch *watch; /* NULL: nothing to watch for */
 	bool polls_maps;    /* it may not be opened: look at the mappings from time to time */
 	uint64_t maps_hash; /* of them, at the last look */
@@ -205,6 +206,12 @@ int session_note_program(struct nopal_trace *t, const struct program *p);
 void session_open_watch(struct nopal_trace *t, struct diag *d);
 /* Look for probes in what was mapped lately, and attach them. */
 int session_extend(struct nopal_trace *t, struct diag *d);
+/* The same without the watch, which an ordinary user may not open: to be called from its opening
+ * on.
+ */
+void session_poll_maps(struct nopal_trace *t);
+/* Which processes wait until their sites are traced? */
+void session_hear(struct nopal_trace *t);
 /* Read the image watch; sets `images`, updates `followed` and the symbols. */
 void session_read_watch(struct nopal_trace *t);
 /* exit() was called: records are no longer shown. */

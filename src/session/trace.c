@@ -280,11 +280,13 @@ NOPAL_EXPORT int nopal_trace_poll(struct nopal_trace *t, int timeout_ms, struct 
 	do {
 		if (!is_over(t))
 			wait_events(t, timeout_ms);
+		/* ORDER: what processes that wait have mapped, then its sites, then they go on */
+		session_hear(t);
 		session_read_watch(t);
-		if (!is_over(t))
-			err = rearm(t, d);
-		if (!err && t->images)
+		if (t->images)
 			err = session_extend(t, d);
+		if (!err && !is_over(t))
+			err = rearm(t, d);
 		for (now = clock_now(); !err && !is_over(t) && clock_take(&t->clock, now, &due);)
 			err = engine_run(t->engine, ATTACH_INTERVAL, due, d);
 		if (!err && !session_is_muted(t))
@@ -376,7 +378,7 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 	 * known. After a stop that is not waited for. */
 	if (!t->stopped && t->images)
 		session_extend(t, d);
-	later_judge(&t->later);
+	later_judge(&t->later, UINT64_MAX);
 	do /* until nothing is left: no program writes any more */
 		err = session_drain(t, d);
 	while (!err && t->batch);

@@ -396,6 +396,19 @@ near_probes() {
 	! grep -q '^@: [1-9]' "$output_file"
 }
 
+@test "a pattern for files finds a library that is loaded later before any of its code runs" {
+	cp "$TARGETS/reload" "$dir"
+	for _ in 1 2 3; do
+		run timeout 60 "$NOPAL" --user -c "$dir/reload $dir/pluglib 30" -e 'usdt:*:plug:in { @ = count() }' <<<""
+		echo "$output"
+		grep -qx '@: 30' <<<"$output"
+		! grep -q 'events before that are missing' <<<"$output" || false
+		run as_nobody "$NOPAL" -c "./reload ./pluglib 30" -e 'usdt:*:plug:in { @ = count() }' <<<""
+		echo "$output"
+		grep -qx '@: 30' <<<"$output"
+	done
+}
+
 @test "doctor -p: how each site can be traced" {
 	start_nobody "$tick" wait loop 1
 	run as_nobody "$NOPAL" doctor -p $target

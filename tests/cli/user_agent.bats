@@ -67,6 +67,13 @@ traces() {
 	grep -qx '@n: 20' <<<"$output"
 }
 
+@test "programs and libraries that a pattern finds" {
+	traces "sh -c '$tick loop 10; $tick loop 20; echo | $dir/reload $dir/pluglib 20'" 'usdt:*:plug:in, usdt:*:tick:loop { @[probe] = count() }'
+	grep -q 'plug:in\]: 20$' <<<"$output"
+	grep -q 'tick:loop\]: 30$' <<<"$output"
+	! grep -q 'events before that are missing' <<<"$output" || false
+}
+
 @test "a program without the agent is noticed a moment later" {
 	cc -O2 -static -I"$ROOT/include" -o "$dir/static" "$ROOT/tests/targets/tick.c" -lpthread || skip "no static libc"
 	traces "sh -c '$dir/static loop 3000 1 1000; true'" "usdt:$dir/static:tick:loop { @n = count() }"

@@ -80,6 +80,8 @@ int native_open_process(struct native *e, pid_t pid, struct native_process **out
 	if (!err)
 		(*out)->lang = e->langs++;
 	if (!err)
+		(*out)->expects_library = e->options.may_grow;
+	if (!err)
 		e->processes[e->process_count++] = *out;
 	return err;
 }
@@ -490,6 +492,7 @@ static void native_stop(struct engine *engine)
 	e->is_stopped = true;
 	e->given_up += native_count_late(e);
 	knock_answer_all(e->store);
+	native_let_go(e);
 	if (e->options.agent_fd)
 		native_agent_stop(e->options.agent_fd);
 	for (size_t i = 0; i < e->process_count; i++)
@@ -524,6 +527,7 @@ const struct engine_ops engine_native = {
 	.attach = native_attach,
 	.extend = native_extend,
 	.retract = native_retract,
+	.hear = native_hear,
 	.rearm = native_rearm,
 	.beat = native_beat,
 	.run = native_run,

@@ -7,6 +7,17 @@
 #include "engine/native/children.h"
 #include "engine/native/process.h"
 
+#define AGENTS_AT_ONCE 64
+
+/* Who was heard and waits: threads that have loaded a library, and programs with the agent. */
+struct native_waiting {
+	bool any_knocks;
+	uint64_t knock; /* the last of them */
+	unsigned agent_count;
+	int agents[AGENTS_AT_ONCE]; /* connections; closing one lets its program go on */
+	pid_t pids[AGENTS_AT_ONCE];
+};
+
 struct native {
 	struct engine engine; /* first: what others hold */
 	struct engine_options options;
@@ -15,6 +26,7 @@ struct native {
 	struct native_process **processes; /* the first is the one that was chosen */
 	size_t process_count, process_cap;
 	struct native_children children;
+	struct native_waiting waiting;
 	const struct program **parts; /* the program, and its extensions */
 	size_t part_count, part_cap;
 	int timer_fd;	      /* readable when it is time to look at the rings */
@@ -72,6 +84,10 @@ void native_langs_take(struct native *e);
 
 /* ---- watch.c */
 
+/* As engine_ops.hear. */
+bool native_hear(struct engine *engine, waits_fn *fn, void *arg);
+/* Programs with the agent that wait go on. */
+void native_let_go(struct native *e);
 /* As engine_ops.rearm: what a turn of the loop looks at. */
 int native_rearm(struct engine *engine, struct diag *d);
 /* Files that were mapped without a knock, and of which nothing was said yet. */

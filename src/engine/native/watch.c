@@ -10,11 +10,10 @@
 #include "engine/native/knock.h"
 #include "symbols/maps.h"
 
-#define LOOK_NS	       1000000u	  /* between two looks at what runs and what is mapped */
-#define GUARD_NS       100000000u /* between two looks at the sites' bytes */
-#define AGENTS_AT_ONCE 64
-#define PATIENCE       20000000u   /* ns until a program counts as one without the agent */
-#define KNOCK_NS       1000000000u /* from the end of a loader's work to its knock, on a busy CPU */
+#define LOOK_NS	 1000000u    /* between two looks at what runs and what is mapped */
+#define GUARD_NS 100000000u  /* between two looks at the sites' bytes */
+#define PATIENCE 20000000u   /* ns until a program counts as one without the agent */
+#define KNOCK_NS 1000000000u /* from the end of a loader's work to its knock, on a busy CPU */
 
 /* How many of its sites have a breakpoint; *gone: sites whose image was unloaded. */
 static unsigned look_at_sites(struct native_process *p, unsigned *gone)
@@ -210,19 +209,59 @@ static void take_newcomer(void *arg, pid_t pid)
 	diag_free(&said);
 }
 
-/* Threads that have loaded a library wait for us. */
-static int hear_knocks(struct native *e, struct diag *d)
+/* ---- who waits */
+
+/* Any user may connect to the socket; only so many are looked at in one turn. */
+static void accept_agents(struct native *e)
 {
-	uint64_t number;
+	struct native_waiting *w = &e->waiting;
+	int fd;
+
+	while (w->agent_count < AGENTS_AT_ONCE &&
+	       (fd = native_agent_accept(e->options.agent_fd, &w->pids[w->agent_count])) >= 0)
+		w->agents[w->agent_count++] = fd;
+}
+
+bool native_hear(struct engine *engine, waits_fn *fn, void *arg)
+{
+	struct native *e = (struct native *)engine;
+	struct native_waiting *w = &e->waiting;
+
+	if (!e->is_attached || e->is_stopped)
+		return false;
+	knock_beat(e->store);
+	w->any_knocks = knock_is_heard(e->store, &w->knock);
+	if (e->options.agent_fd)
+		accept_agents(e);
+	/* Which of them it is that has loaded a library is not said. */
+	for (size_t i = 0; i < e->process_count && w->any_knocks; i++)
+		if (e->processes[i]->knocks)
+			fn(arg, inject_pid(e->processes[i]->x));
+	for (unsigned i = 0; i < w->agent_count; i++)
+		fn(arg, w->pids[i]);
+	return w->any_knocks || w->agent_count;
+}
+
+void native_let_go(struct native *e)
+{
+	struct native_waiting *w = &e->waiting;
+
+	while (w->agent_count)
+		close(w->agents[--w->agent_count]);
+}
+
+/* Threads that have loaded a library. */
+static int answer_knocks(struct native *e, struct diag *d)
+{
 	int err = 0;
 
-	knock_beat(e->store);
-	if (!knock_is_heard(e->store, &number))
+	if (!e->waiting.any_knocks)
 		return 0;
 	for (size_t i = 0; i < e->process_count && !err; i++)
 		if (e->processes[i]->knocks && !inject_has_ended(e->processes[i]->x))
 			err = look_at_files(e, e->processes[i], true, d);
-	knock_answer(e->store, number);
+	e->waiting.any_knocks = false;
+	knock_answer(e->store, e->waiting.knock);
 	knock_beat(e->store);
 	return err == -ESRCH ? 0 : err;
 }
@@ -246,27 +285,22 @@ static void take_agent(struct native *e, int fd, pid_t pid, struct diag *d)
 		say_late(pid, d);
 }
 
-/* Programs that the traced processes have begun, and that wait for us. Others may come to the
- * socket, too: they are let go. */
-static int hear_agents(struct native *e, struct diag *d)
+/* Programs that the traced processes have begun. Others may have come to the socket, too. */
+static int answer_agents(struct native *e, struct diag *d)
 {
-	int fds[AGENTS_AT_ONCE], err = 0;
-	pid_t pids[AGENTS_AT_ONCE];
-	unsigned count = 0;
+	struct native_waiting *w = &e->waiting;
+	int err = 0;
 
-	/* Any user may connect; only so many are looked at in one turn. */
-	while (count < AGENTS_AT_ONCE &&
-	       (fds[count] = native_agent_accept(e->options.agent_fd, &pids[count])) >= 0)
-		count++;
-	if (count)
+	if (w->agent_count)
 		err = children_look(&e->children, e->options.pid, e->options.follow_forks,
 				    UINT64_MAX, take_later, NULL);
-	for (unsigned i = 0; i < count; i++) {
+	for (unsigned i = 0; i < w->agent_count; i++) {
 		if (!err)
-			take_agent(e, fds[i], pids[i], d);
+			take_agent(e, w->agents[i], w->pids[i], d);
 		knock_beat(e->store);
-		close(fds[i]);
+		close(w->agents[i]);
 	}
+	w->agent_count = 0;
 	return err;
 }
 
@@ -279,9 +313,9 @@ int native_rearm(struct engine *engine, struct diag *d)
 
 	if (!e->is_attached || e->is_stopped)
 		return 0;
-	err = hear_knocks(e, d);
-	if (!err && e->options.agent_fd)
-		err = hear_agents(e, d);
+	err = answer_knocks(e, d);
+	if (!err)
+		err = answer_agents(e, d);
 	if (err || at < e->look_at)
 		return err;
 	e->look_at = at + (native_listens(e) ? GUARD_NS / 10 : LOOK_NS);
