@@ -79,7 +79,7 @@ OP(TEXT,      "text",      "s",  "v",    BYTES,               0)        /* s (ST
  * and not b, TEXT_CUT. Text without a NUL may end where memory ends; if it fills the limit, it
  * counts as longer */
 OP(STR,       "str",       "s",  "aBm",  TEXT,                0)
-/* the same of kernel memory, without b; what cannot be read is "" */
+/* the same of kernel memory, without b */
 OP(KSTR,      "kstr",      "s",  "am",   TEXT,                0)
 /* s (BUF) = b bytes at user address a; if they are more than the limit, as above, that many and
  * TEXT_CUT */

@@ -432,13 +432,25 @@ void gen_field_str(struct gen *g, const struct insn *in)
 /* Text at an address of the kernel. */
 void gen_kernel_str(struct gen *g, const struct insn *in)
 {
+	struct code *c = g->code;
 	uint32_t size = gen_slot_type(g, in->s)->size, most = in->imm ? (uint32_t)in->imm : size;
+	int null = code_label(c), bad = code_label(c), done = code_label(c);
 
 	pad_start(g, in);
 	gen_get(g, TMP, in->a);
-	code_helper(g->code, BPF_FUNC_probe_read_kernel_str, MEM(gen_slot(g, in->s), HEAD_SIZE),
+	code_jump_imm(c, BPF_JEQ, TMP, 0, null);
+	code_helper(c, BPF_FUNC_probe_read_kernel_str, MEM(gen_slot(g, in->s), HEAD_SIZE),
 		    IMM(most == size ? most + 2 : most + 1), REG(TMP));
+	code_jump_imm(c, BPF_JSLT, R0, 0, bad);
 	finish_kernel_text(g, in, most);
+	code_jump(c, done);
+	code_bind(c, bad);
+	gen_fault(g, in, FAULT_READ);
+	set_empty(g, in, TEXT_UNREADABLE);
+	code_jump(c, done);
+	code_bind(c, null);
+	set_empty(g, in, TEXT_NULL);
+	code_bind(c, done);
 }
 
 /* The kernel takes only pointers that its verifier has followed from what it handed over. */
