@@ -1,6 +1,6 @@
 /* A report: the settings that records and maps are printed by, and the maps. Then the messages
- * about the tracing itself, which are not the script's: how many probes are attached, what was
- * lost, what failed where. Records are event.c's. */
+ * about the tracing itself, which are not the script's: how many probes are attached, and what was
+ * lost. Records are event.c's, and what failed where is fault.c's. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -197,30 +197,34 @@ static void add_lost_events(uint64_t lost, uint64_t delivered, uint64_t ring, st
 	buf_char(out, '\n');
 }
 
+#define FULL_MAP ": a map was full; NOPAL_MAX_MAP_KEYS=N in the environment gives maps N entries\n"
+
 void report_lost(struct report *r, const struct run_stats *stats, uint64_t delivered,
 		 uint64_t ring_bytes, struct buf *out)
 {
 	/* clang-format off */
 	const struct {
 		uint64_t count;
-		const char *text, *type, *key;
+		const char *one, *many, *type, *key;
 	} losses[] = {
-		{ stats->lost_records, NULL,                                                "lost_events",  "events"  },
-		{ stats->lost_updates, "Lost %llu map updates: a map was full; NOPAL_MAX_MAP_KEYS=N in the environment gives maps N entries\n", "lost_updates", "updates" },
-		{ stats->lost_scratch, "Lost %llu runs: no scratch memory was free\n",     "lost_runs",    "runs"    },
-		{ stats->loop_limits,  "Cut %llu loops short: they reached their limit\n", "cut_loops",    "loops"   },
+		{ stats->lost_records, NULL, NULL,                      "lost_events",  "events"  },
+		{ stats->lost_updates, "Lost 1 map update" FULL_MAP, "Lost %llu map updates" FULL_MAP, "lost_updates", "updates" },
+		{ stats->lost_scratch, "Lost 1 run: no scratch memory was free\n", "Lost %llu runs: no scratch memory was free\n", "lost_runs", "runs" },
+		{ stats->loop_limits,  "Cut 1 loop short: it reached its limit\n", "Cut %llu loops short: they reached their limit\n", "cut_loops", "loops" },
 	};
 	/* clang-format on */
 
 	for (size_t i = 0; i < COUNT(losses); i++) {
+		const char *text = losses[i].count == 1 ? losses[i].one : losses[i].many;
+
 		if (!losses[i].count)
 			continue;
 		if (r->style == REPORT_JSON)
 			add_count(losses[i].type, losses[i].key, losses[i].count, out);
-		else if (!losses[i].text)
+		else if (!text)
 			add_lost_events(losses[i].count, delivered, ring_bytes, out);
 		else
-			buf_printf(out, losses[i].text, (unsigned long long)losses[i].count);
+			buf_printf(out, text, (unsigned long long)losses[i].count);
 	}
 }
 
@@ -231,70 +235,6 @@ void report_skipped(struct report *r, struct buf *out)
 	if (r->style == REPORT_JSON)
 		add_count("skipped_calls", "calls", r->skipped, out);
 	else
-		buf_printf(out, "Skipped %llu calls of system() or cat(): the run was ended\n",
-			   (unsigned long long)r->skipped);
-}
-
-static void add_json_fault(struct span span, struct str text, uint64_t count, struct buf *out)
-{
-	struct json j = {out, false};
-	unsigned line = 0, column = 0;
-
-	bool is_typed = str_eq_text(span.path, "-e") || str_eq_text(span.path, "-");
-
-	if (span.source.ptr)
-		span_position(span, &line, &column);
-	json_open(&j, '{');
-	json_pair(&j, "type", STR("runtime_error"));
-	json_pair(&j, "msg", text);
-	json_pair(&j, "filename",
-		  is_typed ? STR("stdin") : span.path); /* as bpftrace, and errorf() */
-	json_key(&j, "line");
-	json_u64(&j, line);
-	json_key(&j, "col");
-	json_u64(&j, column);
-	json_key(&j, "count");
-	json_u64(&j, count);
-	json_close(&j, '}');
-	buf_char(out, '\n');
-}
-
-void report_fault(struct report *r, const struct run_fault *fault, struct buf *out)
-{
-	/* "3 reads failed: bad address", "1 update refused: the map is full" */
-	/* clang-format off */
-	static const struct {
-		const char *one, *many, *why;
-	} texts[] = {
-		[FAULT_READ]       = { "read",     "reads",     "failed: bad address"                       },
-		[FAULT_MAP_FULL]   = { "update",   "updates",   "refused: the map is full"                  },
-		[FAULT_DIVIDE]     = { "division", "divisions", "by zero: the result is 1"                  },
-		[FAULT_SIGNAL]     = { "signal",   "signals",   "not sent"                                  },
-		[FAULT_WRITE]      = { "write",    "writes",    "failed: bad address"                       },
-		[FAULT_INDEX]      = { "index",    "indexes",   "outside of the array: the value is 0"      },
-		[FAULT_UNSEEN]     = { "return",   "returns",   "left out: the call was not seen"           },
-		[FAULT_LOOKUP]     = { "lookup",   "lookups",   "of a map element that does not exist"      },
-		[FAULT_DELETION]   = { "deletion", "deletions", "of a map element that does not exist"      },
-		[FAULT_LOOP_LIMIT] = { "loop",     "loops",     "cut short: it reached the limit of rounds" },
-	};
-	/* clang-format on */
-	size_t kind = (size_t)fault->kind;
-	struct diag d = DIAG_INIT;
-	struct span span = {.path = {"", 0}};
-	struct str text;
-
-	if (fault->span < r->program->span_count)
-		span = r->program->spans[fault->span];
-	if (kind >= COUNT(texts))
-		kind = FAULT_READ;
-	text = arena_printf(&d.arena, "%llu %s %s", (unsigned long long)fault->count,
-			    fault->count == 1 ? texts[kind].one : texts[kind].many,
-			    texts[kind].why);
-	if (r->style == REPORT_JSON) {
-		add_json_fault(span, text, fault->count, out);
-	} else {
-		diag_warn_at(&d, "fault", span, "%.*s", STR_FMT(text));
-		diag_render(&d, out);
-	}
-	diag_free(&d);
+		buf_printf(out, "Skipped %llu call%s of system() or cat(): the run was ended\n",
+			   (unsigned long long)r->skipped, r->skipped == 1 ? "" : "s");
 }

@@ -319,3 +319,14 @@ missing_keys() {
 	failed=$(sed -n 's/.*warning: \([0-9]*\) reads* failed: bad address/\1/p' <<<"$stderr" | awk '{ n += $1 } END { print n }')
 	[ "@n: $failed" = "$(grep '^@n' <<<"$output")" ]
 }
+
+@test "reads that failed are objects as bpftrace's in JSON" {
+	need_tracing
+	run --separate-stderr "$NOPAL" -q -f json -e 'BEGIN { $t = str(1); print(1 + *(int32 *)8); print(*kptr((int32 *)8)); print(str(kptr(8))); }'
+	[ "$status" = 0 ]
+	rest='"retcode": -14, "filename": "stdin", "line": 1'
+	[[ $output = *'"msg": "Bad address", "helper": "probe_read_user_str", '"$rest, \"col\": 14, \"count\": 1}"* ]]
+	[[ $output = *'"helper": "probe_read_user", '"$rest"* ]]
+	[[ $output = *'"helper": "probe_read_kernel", '"$rest"* ]]
+	[[ $output = *'"helper": "probe_read_kernel_str", '"$rest"* ]]
+}
