@@ -115,7 +115,8 @@ static void print_map(pid_t pid, bool keeps_frames, struct buf *out)
 		file_slurp(path.ptr, MAP_MOST, &map);
 	for (size_t i = 0; i < map.len; i++)
 		count += map.ptr[i] == '\n';
-	buf_printf(out, "%zu names are in /tmp/perf-%d.map; ustack reads it\n", count, (int)inner);
+	buf_printf(out, "%zu name%s in /tmp/perf-%d.map; ustack reads it\n", count,
+		   count == 1 ? " is" : "s are", (int)inner);
 	if (!keeps_frames)
 		buf_text(out, "ustack ends at the first of these functions, for they keep no frame "
 			      "pointers: start the JVM with -XX:+PreserveFramePointer\n");

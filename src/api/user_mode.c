@@ -83,7 +83,8 @@ static void sum_up(struct look *l)
 
 	for (unsigned i = 0; i < INJECT_FORMS; i++)
 		all += l->forms[i];
-	buf_printf(&l->out, "  %u of %u sites can be traced in user mode", all - none, all);
+	buf_printf(&l->out, "  %u of %u site%s can be traced in user mode", all - none, all,
+		   all == 1 ? "" : "s");
 	for (unsigned i = INJECT_NONE + 1, before = 0; i < INJECT_FORMS; i++)
 		if (l->forms[i])
 			buf_printf(&l->out, "%s%u %s", before++ ? ", " : ": ", l->forms[i],

@@ -269,5 +269,5 @@ void diag_render(const struct diag *d, struct buf *out)
 	for (const struct message *m = d->first; m; m = m->next)
 		render_message(m, out);
 	if (hidden)
-		buf_printf(out, "(and %u more messages)\n", hidden);
+		buf_printf(out, "(and %u more message%s)\n", hidden, hidden == 1 ? "" : "s");
 }

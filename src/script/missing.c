@@ -178,8 +178,8 @@ static void hint_missing(struct search *q)
 	if (hint_library(q) || hint_program(q))
 		return;
 	if (q->spec->type == PROBE_USDT && q->seen)
-		diag_hint(q->d, "nopal list shows the %zu probes of '%.*s'", q->seen,
-			  STR_FMT(q->spec->path));
+		diag_hint(q->d, "nopal list shows the %zu probe%s of '%.*s'", q->seen,
+			  q->seen == 1 ? "" : "s", STR_FMT(q->spec->path));
 	else if (q->spec->type == PROBE_USDT && !q->s->options.pid && !q->spec->path.len)
 		diag_hint(q->d, "nopal list -a shows the probes of all processes");
 }
@@ -206,7 +206,7 @@ static struct str searched(const struct search *q)
 	if (spec->type == PROBE_ITER)
 		return arena_printf(a, "searched %zu kinds of objects", q->seen);
 	if (spec->type != PROBE_USDT)
-		return arena_printf(a, "searched %zu functions", q->seen);
+		return arena_printf(a, "searched %zu function%s", q->seen, q->seen == 1 ? "" : "s");
 	if (!spec->path.len)
 		return arena_printf(a, "searched the files of process %d", (int)q->s->options.pid);
 	if (str_eq_text(spec->path, "*"))

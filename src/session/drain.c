@@ -105,7 +105,8 @@ static void say_full(struct nopal_trace *t)
 		    map_each(&t->engine->maps, i, count_entry, &count) < 0 ||
 		    count < m->max_entries)
 			continue;
-		buf_printf(&t->out, "%.*s is full with %u entries", STR_FMT(m->name), count);
+		buf_printf(&t->out, "%.*s is full with %u entr%s", STR_FMT(m->name), count,
+			   count == 1 ? "y" : "ies");
 		if (m->name.len > 1) /* those of commands have no name */
 			buf_printf(&t->out,
 				   ": 'let %.*s = %shash(N);' before the clauses gives it N",

@@ -441,7 +441,7 @@ near_probes() {
 	start_target "$dir/moved"
 	run "$NOPAL" doctor -p $target
 	echo "$output"
-	[[ $output == *"0 of 1 sites can be traced in user mode; 1 more with --displace"* ]]
+	[[ $output == *"0 of 1 site can be traced in user mode; 1 more with --displace"* ]]
 	start_tracer "usdt:$dir/moved:moved:hit { @n = count(); @s = sum(arg0) }" --engine=native --displace -p $target
 	go_on
 	cat "$output_file"

@@ -280,8 +280,8 @@ static void warn_of_rest(uint32_t before, uint32_t left_out, uint32_t shown, str
 	shown = before > shown ? before : shown;
 
 	if (left_out > shown)
-		diag_warn(d, "sites-left-out", "%u more sites were skipped for the same reasons",
-			  left_out - shown);
+		diag_warn(d, "sites-left-out", "%u more site%s skipped for the same reasons",
+			  left_out - shown, left_out - shown == 1 ? " was" : "s were");
 }
 
 int sites_leave_out(struct bpf_engine *e, struct loaded *first, bool all, struct diag *d)
