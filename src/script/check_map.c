@@ -130,10 +130,17 @@ void check_is_readable(struct check *c, const struct expr *map)
 	const struct type *value = &map->map->value;
 
 	check_no_series(c, map, "read");
-	if (!type_is_readable(value))
-		check_error(c, map, "wrong-type", "the %s in '%.*s' can only be printed",
-			    value->kind == TYPE_STATS ? "statistics" : "histogram",
-			    STR_FMT(map->map->name));
+	if (type_is_readable(value))
+		return;
+	check_error(c, map, "wrong-type", "the %s in '%.*s' can only be printed",
+		    value->kind == TYPE_STATS ? "statistics" : "histogram",
+		    STR_FMT(map->map->name));
+	if (value->kind == TYPE_STATS)
+		diag_hint(c->d, "print(%.*s) shows them; maps of count() and sum() are numbers",
+			  (int)map->mark.len, c->s->text.ptr + map->mark.at);
+	else
+		diag_hint(c->d, "print(%.*s) shows it, and pct() is a number",
+			  STR_FMT(map->map->name));
 }
 
 void check_map_read(struct check *c, struct expr *e)

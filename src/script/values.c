@@ -617,7 +617,7 @@ const struct function value_rows[] = {
 	  "the bytes of an integer in reverse order", "print(bswap((uint16)arg0));" },
 	{ "reg", "s", GROUP_FUNCTION, NEED_ARCH, HAVE_REGISTERS, RESULT_REGISTER, check_reg, lower_reg_call, 0,
 	  "a register of the CPU", "print(reg(\"ip\"));" },
-	{ .name = "ctx", .group = GROUP_FOREIGN },
+	{ .name = "ctx", .group = GROUP_FOREIGN, .help = "only iter probes have members of it; reg(\"di\") reads a register" },
 	{ .name = "sarg0", .group = GROUP_FOREIGN, .help = "newer bpftrace has none either: *(uint64 *)(reg(\"sp\") + 8)" },
 	{ .name = "socket_cookie", .group = GROUP_FOREIGN, .help = "the kernel takes only pointers that its verifier trusts" },
 	{ .name = NULL },
