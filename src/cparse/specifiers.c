@@ -214,9 +214,10 @@ static unsigned aligned_in(struct c_parser *p, struct str text)
 			digits.len++;
 		if (!digits.len) /* as much as anything can need */
 			return 16;
-		if (!c_number(digits, &n) || n < 1 || n > 4096 || n & (n - 1))
-			parser_fail(p, text, "bad-attribute", "'aligned' takes a power of two");
-		return (unsigned)n;
+		if (c_number(digits, &n) && n >= 1 && n <= 4096 && !(n & (n - 1)))
+			return (unsigned)n;
+		parser_fail(p, text, "bad-attribute", "'aligned' takes a power of two");
+		return 0;
 	}
 	return 0;
 }
