@@ -238,6 +238,7 @@ static void set_stats(struct engine *engine, struct run_stats *out)
 		out->lost_scratch += one.lost_scratch;
 		out->loop_limits += one.loop_limits;
 		out->waited += one.waited;
+		out->spoiled += one.spoiled;
 		out->children += one.children;
 		out->files_missed |= one.files_missed;
 		out->none_seen |= one.none_seen && s->is_used[i];
@@ -384,8 +385,10 @@ int engine_set_open(const struct engine_ops *const *kinds, unsigned count,
 	s->engine = (struct engine){.ops = &set_ops,
 				    .maps = {s, set_map_each, set_map_clear, set_map_zero}};
 	s->grows = options->may_grow;
-	for (; s->count < count && !err; s->count += !err)
+	for (; s->count < count && !err; s->count += !err) {
 		err = kinds[s->count]->open(options, &s->members[s->count], d);
+		s->engine.is_exposed |= !err && s->members[s->count]->is_exposed;
+	}
 	if (err)
 		set_close(&s->engine);
 	else

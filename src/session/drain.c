@@ -38,6 +38,14 @@ bool session_is_muted(const struct nopal_trace *t)
 	return t->state == SESSION_EXITING || t->state == SESSION_FINISHED;
 }
 
+int session_take_spoiled(struct nopal_trace *t, int err)
+{
+	if (err != -EPROTO || !t->engine->is_exposed)
+		return err;
+	t->spoiled++;
+	return 0;
+}
+
 static int take_record(void *arg, struct str bytes)
 {
 	struct nopal_trace *t = arg;
@@ -52,8 +60,10 @@ static int take_record(void *arg, struct str bytes)
 	if (t->facts.uses_stacks || t->facts.uses_langs)
 		session_read_watch(t);
 	err = report_record(t->report, session_maps(t), bytes, &t->out, &action, &t->exit_code);
-	if (err)
-		return err;
+	if (err) {
+		t->out.len = before;
+		return session_take_spoiled(t, err);
+	}
 	t->records++;
 	if (t->out.len > before && ++t->shown == t->options.max_events)
 		t->state = t->state < SESSION_ENDING ? SESSION_EXITING : t->state; /* ORDER */
@@ -125,6 +135,8 @@ void session_warn(struct nopal_trace *t, bool last)
 	t->last_warning = now;
 	engine_stats(t->engine, &stats);
 	session_flush(t);
+	if (stats.spoiled + t->spoiled) /* counters are in the same memory: a warning says so */
+		return;
 	/* As text it is one line, at the end, with a short one when the losses begin. */
 	if (t->options.format != NOPAL_JSON && !last) {
 		if (stats.lost_records && !t->warned_lost)

@@ -163,6 +163,7 @@ struct nopal_trace {
 	struct buf log;	       /* -v: what engines report of programs and features, likewise */
 	uint64_t records;      /* delivered */
 	uint64_t shown;	       /* ... of these, those that gave text */
+	uint64_t spoiled;      /* records that made no sense: a traced process has changed them */
 	uint64_t warned_lost;  /* lost events that were reported */
 	uint64_t last_warning; /* when, ns */
 	struct fault_counts *faults;   /* -k: faults.c; NULL: none yet */
@@ -218,6 +219,9 @@ void session_read_watch(struct nopal_trace *t);
 bool session_is_muted(const struct nopal_trace *t);
 /* Take every available record. 0 or -errno. */
 int session_drain(struct nopal_trace *t, struct diag *d);
+/* What reading a record or a map returned: -EPROTO of memory that traced processes can write is
+ * counted, and then no reason to end the run: 0. */
+int session_take_spoiled(struct nopal_trace *t, int err);
 /* The size of the event buffer that is wanted; 0: the engine's default. */
 size_t session_ring_bytes(const struct nopal_trace *t);
 /* Give the engines' log to the user, apart from the output. */

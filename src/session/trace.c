@@ -311,12 +311,25 @@ NOPAL_EXPORT void nopal_trace_stop(struct nopal_trace *t)
 	errno = saved;
 }
 
+static void tell_spoiled(uint64_t count, struct diag *d)
+{
+	diag_warn(d, "user-mode-written",
+		  "%llu part%s of the memory that a traced process shares with nopal made no "
+		  "sense: the process has written there, and no count of this run can be relied on",
+		  (unsigned long long)count, count == 1 ? "" : "s");
+	diag_hint(d, "--kernel keeps what it counts out of the process's reach");
+}
+
 /* What the kernel's filter by process left out: children without --follow, files. */
 static void tell_left_out(struct nopal_trace *t, struct diag *d)
 {
 	struct run_stats stats;
 
 	engine_stats(t->engine, &stats);
+	if (stats.spoiled + t->spoiled) { /* the other counts are in that memory, too */
+		tell_spoiled(stats.spoiled + t->spoiled, d);
+		return;
+	}
 	if (stats.children) {
 		diag_warn(d, "not-followed", "%s started %llu process%s not traced",
 			  t->pid ? chosen(t) : "the processes", (unsigned long long)stats.children,
@@ -408,7 +421,7 @@ NOPAL_EXPORT int nopal_trace_print_maps(struct nopal_trace *t)
 	session_read_watch(t);
 	err = report_all_maps(t->report, session_maps(t), &t->out);
 	session_flush(t);
-	return err;
+	return session_take_spoiled(t, err);
 }
 
 NOPAL_EXPORT int nopal_trace_signal(struct nopal_trace *t, struct nopal_diag *diag)

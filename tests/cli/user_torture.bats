@@ -148,6 +148,25 @@ counts() {
 	grep -qx '@t\[the quick brown fox\]: 10000' "$output_file"
 }
 
+@test "a process that fills the shared memory with random bytes: one warning, and the tracer ends well" {
+	for seed in $(seq "$times"); do
+		start_target "$TARGETS/spoils" "$seed"
+		timeout 60 "$NOPAL" --user -q -p $target -e "usdt:$TARGETS/spoils:spoils:fire {
+			@[str(arg1)] = count(); @h = hist(arg0); @last[tid] = arg0; printf(\"%d\n\", arg0) }" >"$dir/out" 2>"$dir/err" 3>&- &
+		tracer=$!
+		until grep -q memfd:nopal /proc/$target/maps; do sleep 0.05; done
+		sleep 0.5
+		echo >&8
+		wait $target
+		target=
+		cat "$dir/err"
+		wait $tracer
+		grep -qx alive "$dir/printed"
+		[ "$(grep -c 'warning' "$dir/err")" = 1 ]
+		says user-mode-written "of the memory that a traced process shares with nopal made no sense" "$dir/err"
+	done
+}
+
 @test "two tracers at once: the second is refused" {
 	start_target "$tick" wait loop 1000
 	start_tracer "usdt:$tick:tick:loop { @n = count() }" --user -p $target

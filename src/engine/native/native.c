@@ -129,7 +129,7 @@ static int native_open(const struct engine_options *options, struct engine **out
 
 	if (!e)
 		return diag_error(d, -ENOMEM, "no-memory", "out of memory");
-	e->engine = (struct engine){.ops = &engine_native};
+	e->engine = (struct engine){.ops = &engine_native, .is_exposed = true};
 	e->options = *options;
 	e->timer_fd = e->wait_fd = -1;
 	err = open_parts(e, d);

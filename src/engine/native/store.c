@@ -336,7 +336,8 @@ void native_store_stats(const struct native_store *s, struct run_stats *out)
 	*out = (struct run_stats){.lost_updates = word_load(&stats->lost_updates),
 				  .lost_scratch = word_load(&stats->lost_scratch),
 				  .loop_limits = word_load(&stats->loop_limits),
-				  .lost_records = s->unfinished + s->damaged};
+				  .lost_records = s->unfinished + s->damaged,
+				  .spoiled = s->damaged};
 	for (uint32_t i = 0; i < s->layout.ring_count; i++) {
 		const struct ring_head *r = (const void *)(s->base + ring_at(&s->layout, i));
 
