@@ -50,8 +50,9 @@ typedef int record_fn(void *arg, struct str bytes); /* non-zero ends the drain a
 struct engine {
 	const struct engine_ops *ops;
 	struct map_store maps;
-	bool is_ended; /* by drain(): what is recorded has been played, no event will come */
-	bool is_exposed; /* traced processes can write where records come from: these may be anything */
+	bool is_ended;	 /* by drain(): what is recorded has been played, no event will come */
+	bool is_exposed; /* traced processes can write where records come from: these may be
+			    anything */
 	/* CLOCK_MONOTONIC of the record that drain() hands over, if program->is_stamped; 0: not
 	 * known. */
 	uint64_t time;
