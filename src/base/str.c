@@ -234,15 +234,30 @@ unsigned str_distance(struct str a, struct str b, unsigned limit)
 	return rows[a.len % 3][b.len] < limit ? rows[a.len % 3][b.len] : limit;
 }
 
+/* Are the letters of `part` in `whole`, in their order? */
+static bool has_letters(struct str whole, struct str part)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < whole.len && found < part.len; i++)
+		found += whole.ptr[i] == part.ptr[found];
+	return found == part.len;
+}
+
+/* Of names that are as near, one that only lacks letters ("prinf" is printf), then one that is as
+ * long ("prinft" is printf, not print). */
+static unsigned likeness(struct str wanted, struct str name)
+{
+	return has_letters(name, wanted) ? 2 : name.len == wanted.len;
+}
+
 bool guess_offer(struct guess *g, struct str wanted, struct str name)
 {
 	unsigned distance = str_distance(name, wanted, g->nearest + 1);
 
-	/* Of two that are as near, the one that is as long: "prinft" is printf, not print. */
-	if (distance == g->nearest && g->best.len && g->best.len != wanted.len &&
-	    name.len == wanted.len)
-		distance--;
-	if (distance >= g->nearest)
+	if (distance > g->nearest ||
+	    (distance == g->nearest &&
+	     (!g->best.len || likeness(wanted, name) <= likeness(wanted, g->best))))
 		return false;
 	g->nearest = distance;
 	g->best = name;

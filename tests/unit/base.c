@@ -174,6 +174,28 @@ static void distances_are_capped(void **state)
 	buf_free(&long_name);
 }
 
+/* "prin" was taken for pton. */
+static void the_nearest_name_is_guessed(void **state)
+{
+	static const struct {
+		const char *wanted, *best;
+	} rows[] = {
+		{"prin", "print"},   {"prinf", "printf"}, {"prinft", "printf"}, {"tim", "time"},
+		{"printt", "print"}, {"ptno", "pton"},	  {"timee", "time"},	{"xyz", ""},
+	};
+	static const char *const names[] = {"pid", "tid", "pton", "print", "time", "printf"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct guess guess = {.nearest = 3};
+
+		for (size_t n = 0; n < COUNT(names); n++)
+			guess_offer(&guess, str_from(rows[i].wanted), str_from(names[n]));
+		if (!str_eq_text(guess.best, rows[i].best))
+			fail_msg("'%s' is taken for '%.*s'", rows[i].wanted, STR_FMT(guess.best));
+	}
+}
+
 static void only_honest_utf8_is_printable(void **state)
 {
 	static const struct {
@@ -553,6 +575,7 @@ int main(void)
 		cmocka_unit_test(signed_numbers_have_both_ends),
 		cmocka_unit_test(patterns_match),
 		cmocka_unit_test(distances_are_capped),
+		cmocka_unit_test(the_nearest_name_is_guessed),
 		cmocka_unit_test(only_honest_utf8_is_printable),
 		cmocka_unit_test(strangers_text_is_escaped),
 		cmocka_unit_test(buffers_grow_and_end_in_nul),
