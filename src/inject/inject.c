@@ -92,6 +92,30 @@ static int refuse_ended(pid_t pid, struct diag *d)
 			  "process %d has ended, or is a thread of the kernel", (int)pid);
 }
 
+/* Another user's, or one that the kernel protects from its own user. */
+static void refuse_owner(pid_t pid, uid_t shown, struct diag *d)
+{
+	struct buf text = BUF_INIT;
+	uint64_t real = shown;
+	bool is_own;
+
+	if (!process_status(pid, &text))
+		process_status_number(buf_as_str(&text), "Uid", 0, &real);
+	buf_free(&text);
+	is_own = real == geteuid();
+	if (is_own)
+		diag_error(d, -EPERM, "user-mode-dumpable",
+			   "cannot trace process %d in user mode: the kernel lets only root "
+			   "debug it, since its program has set-user-ID bits or capabilities, or "
+			   "it has asked for that (PR_SET_DUMPABLE)",
+			   (int)pid);
+	else
+		diag_error(d, -EPERM, "user-mode-owner",
+			   "cannot trace process %d in user mode: it belongs to another user (uid "
+			   "%u)",
+			   (int)pid, shown);
+}
+
 static int refuse_access(pid_t pid, int err, struct diag *d)
 {
 	char path[64];
@@ -108,10 +132,7 @@ static int refuse_access(pid_t pid, int err, struct diag *d)
 	if (!process_stat_number(pid, STAT_PROGRAM))
 		return refuse_ended(pid, d);
 	if (geteuid() && st.st_uid != geteuid())
-		diag_error(d, -EPERM, "user-mode-owner",
-			   "cannot trace process %d in user mode: it belongs to another user (uid "
-			   "%u), or must not be debugged",
-			   (int)pid, st.st_uid);
+		refuse_owner(pid, st.st_uid, d);
 	else if (scope)
 		refuse_by_scope(pid, scope, d);
 	else
@@ -215,6 +236,8 @@ static int open_memory(struct inject *x, struct diag *d)
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)x->pid);
 	x->mem_fd = open(path, O_RDWR | O_CLOEXEC);
+	if (x->mem_fd < 0 && errno == EMFILE && file_raise_limit())
+		x->mem_fd = open(path, O_RDWR | O_CLOEXEC);
 	if (x->mem_fd < 0)
 		return refuse_access(x->pid, -errno, d);
 	err = space_read(&x->space, x->pid);
@@ -320,10 +343,13 @@ int inject_reread(struct inject *x)
 /* A memory map that is gone reads as empty. */
 bool inject_has_ended(struct inject *x)
 {
+	const struct space *s = &x->space;
 	char byte;
 
-	return x->world.process ? inject_read(x, x->world.process, &byte, 1) != 0
-				: kill(x->pid, 0) != 0;
+	if (x->world.process)
+		return inject_read(x, x->world.process, &byte, 1) != 0;
+	return kill(x->pid, 0) ||
+	       (s->file_count && inject_read(x, s->files[0].start, &byte, 1) == -ESRCH);
 }
 
 /* ---- finding a file's bytes */

@@ -15,6 +15,7 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 #include <wordexp.h>
 #include <elf.h>
@@ -88,6 +89,28 @@ static int find_program(const char *name, struct buf *out)
 			err = found;
 	}
 	return err;
+}
+
+/* An ordinary user's tracer, which starts it under ptrace, would take such privileges from it. */
+static bool has_privileges(const char *path)
+{
+	struct stat st;
+
+	if (!geteuid() || stat(path, &st))
+		return false;
+	return ((st.st_mode & S_ISUID) && st.st_uid != geteuid()) ||
+	       ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) && st.st_gid != getegid()) ||
+	       getxattr(path, "security.capability", NULL, 0) > 0;
+}
+
+static int refuse_privileges(const char *name, struct diag *d)
+{
+	diag_error(d, -EPERM, "command-privileges",
+		   "cannot start '%s': it has set-user-ID bits or capabilities, which the kernel "
+		   "takes from a program that an ordinary user traces",
+		   name);
+	diag_hint(d, "run nopal as root; or start it without nopal");
+	return -EPERM;
 }
 
 /* In the child: never returns. An exec that fails sends its errno through `report`. Signals are the
@@ -225,6 +248,13 @@ int child_start(const char *command, char *const *more, struct child *out, struc
 	if (err)
 		return err;
 	err = find_program(words.we_wordv[0], &program);
+	if (!err && has_privileges(program.ptr)) {
+		err = refuse_privileges(words.we_wordv[0], d);
+		wordfree(&words);
+		buf_free(&program);
+		*out = c;
+		return err;
+	}
 	if (!err)
 		err = spawn(program.ptr, words.we_wordv, more, &c);
 	c.stopped = c.pid > 0 && !c.gone;
