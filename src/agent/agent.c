@@ -16,11 +16,14 @@
 #define NAME	    "NOPAL_AGENT="
 #define NAME_MAX_   100
 #define AF_UNIX_    1
-#define SEQPACKET   (5 | 02000000 | 04000) /* SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK */
+#define SEQPACKET   (5 | 02000000) /* SOCK_SEQPACKET | SOCK_CLOEXEC */
+#define SOL_SOCKET_ 1
+#define SEND_TIME   21 /* SO_SNDTIMEO: also how long a connection waits for its turn */
 #define POLLIN_	    1
 #define GET_SECCOMP 21 /* of prctl(2) */
 #define ANSWER_S    10 /* how long to wait */
 #define INTERRUPTED (-4)
+#define TRIES	    100 /* after interruptions */
 
 /* sockaddr_un */
 struct address {
@@ -46,8 +49,9 @@ static const char *find_name(char **env)
 
 static int64_t connect_to(const char *name)
 {
+	const int64_t patience[2] = {ANSWER_S, 0}; /* struct timeval */
 	struct address to = {.kind = AF_UNIX_};
-	int64_t fd, err;
+	int64_t fd, err = INTERRUPTED;
 	size_t len = 0;
 
 	for (; name[len] && len < NAME_MAX_; len++)
@@ -55,8 +59,11 @@ static int64_t connect_to(const char *name)
 	fd = system_call(CALL_SOCKET, AF_UNIX_, SEQPACKET, 0, 0, 0, 0);
 	if (fd < 0)
 		return fd;
-	err = system_call(CALL_CONNECT, (uint64_t)fd, (uintptr_t)&to,
-			  offsetof(struct address, name) + 1 + len, 0, 0, 0);
+	system_call(CALL_SETSOCKOPT, (uint64_t)fd, SOL_SOCKET_, SEND_TIME, (uintptr_t)patience,
+		    sizeof(patience), 0);
+	for (unsigned i = 0; i < TRIES && err == INTERRUPTED; i++)
+		err = system_call(CALL_CONNECT, (uint64_t)fd, (uintptr_t)&to,
+				  offsetof(struct address, name) + 1 + len, 0, 0, 0);
 	if (err >= 0)
 		return fd;
 	system_call(CALL_CLOSE, (uint64_t)fd, 0, 0, 0, 0, 0);

@@ -409,6 +409,18 @@ near_probes() {
 	done
 }
 
+@test "a file that a process has mapped very often" {
+	need_program python3
+	start_target python3 -c 'import mmap, sys
+file = open(sys.argv[1], "rb")
+maps = [mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC) for _ in range(int(sys.argv[2]))]
+input()' "$dir/pluglib" 70
+	start_tracer "usdt:$dir/pluglib:plug:in { @ = count() }" --engine=native -p $target
+	go_on
+	cat "$messages"
+	says user-mode-mappings "mapped more than 64 times at once: only the first 64 are traced" "$messages"
+}
+
 @test "doctor -p: how each site can be traced" {
 	start_nobody "$tick" wait loop 1
 	run as_nobody "$NOPAL" doctor -p $target

@@ -125,3 +125,44 @@ traces() {
 	done
 	grep -q 'went on' "$dir/end"
 }
+
+@test "hundreds of programs at once are all traced" {
+	count=${STRESS:+1000}
+	count=${count:-300}
+	traces "sh -c 'i=0; while [ \$i -lt $count ]; do $tick loop 10 & i=\$((i + 1)); done; wait'"
+	# On a machine so busy that programs waited for 10 seconds, what is missing is counted.
+	grep -qx "@n: $((count * 10))" <<<"$output" || says user-mode-waited "a thread went on"
+	! grep -q 'milliseconds later' <<<"$output" || says user-mode-waited "a thread went on"
+}
+
+# as_nobody COMMAND...: with no capability, in the directory of the test.
+as_nobody() {
+	run bash -c 'cd "$0" && exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all timeout 60 "$@"' "$dir" "$@"
+	echo "$output"
+}
+
+@test "programs with set-user-ID bits run on, and are not traced by an ordinary user" {
+	[ "$(id -u)" = 0 ] || skip "needs root, to be several users"
+	cp "$dir/tick" "$dir/suid"
+	chmod 4755 "$dir/suid"
+	as_nobody "$NOPAL" -c "sh -c './suid loop 1000 1 1000; ./tick loop 3; true'" -e "usdt:$dir/suid:tick:loop { @s = count() } usdt:$dir/tick:tick:loop { @n = count() }"
+	[ "$status" = 0 ]
+	says user-mode-child "is not traced: cannot trace process"
+	says user-mode-dumpable "has set-user-ID bits or capabilities"
+	grep -qx '@n: 3' <<<"$output"
+	as_nobody "$NOPAL" -c "./suid loop 10" -e "usdt:$dir/suid:tick:loop { @s = count() }"
+	[ "$status" = 1 ]
+	says command-privileges "cannot start './suid'"
+}
+
+@test "a program that must not be debugged any more runs on, and what it has is traced" {
+	[ "$(id -u)" = 0 ] || skip "needs root, to be several users"
+	cp "$TARGETS/undebuggable" "$dir"
+	for how in "./undebuggable ./pluglib" "sh -c './undebuggable ./pluglib; true'"; do
+		as_nobody "$NOPAL" -c "$how" -e "usdt:$dir/undebuggable:undebuggable:hit { @n = count() } usdt:$dir/pluglib:plug:in { @p = count() }"
+		[ "$status" = 0 ]
+		grep -qx 'went on' <<<"$output"
+		grep -qx '@n: 5' <<<"$output"
+		says user-mode-shut "maps from now on is not traced: the kernel lets only root debug it now"
+	done
+}

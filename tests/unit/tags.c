@@ -37,7 +37,6 @@ static const struct {
 	{"user-mode-clock", "a CPU whose time stamp counter is no clock"},
 	{"no-timer", "a process without file descriptors; it fails elsewhere before"},
 	{"user-mode-later", "depends on when the tracer looks at the mappings"},
-	{"user-mode-child", "a child that runs a program with other privileges"},
 	{"unreadable-register", "a machine with registers that its kernel does not save"},
 };
 

@@ -7,10 +7,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/str.h"
 
 #define LIBRARY	   "nopal-agent.so"
-#define BACKLOG	   256
+#define BACKLOG	   4096 /* programs that wait; the system's limit is mostly as high */
 #define EXE_LENGTH 4096
 
 /* Beside the program where it was built, else where it was installed. */
@@ -93,6 +94,8 @@ int native_agent_accept(int fd, pid_t *pid)
 	socklen_t len = sizeof(who);
 	int one = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
+	if (one < 0 && errno == EMFILE && file_raise_limit())
+		one = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (one < 0)
 		return -EAGAIN;
 	if (getsockopt(one, SOL_SOCKET, SO_PEERCRED, &who, &len))

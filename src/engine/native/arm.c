@@ -114,6 +114,15 @@ static void say_lost(struct native_process *p, struct diag *d)
 	p->lost = lost;
 }
 
+static void say_crowded(struct native *e, const struct native_process *p, struct diag *d)
+{
+	if (p->is_crowded && !e->crowded++)
+		diag_warn(d, "user-mode-mappings",
+			  "process %d has a file with probes mapped more than %d times at once: "
+			  "only the first %d are traced",
+			  (int)inject_pid(p->x), NATIVE_MAPPED_MOST, NATIVE_MAPPED_MOST);
+}
+
 /* A process that has ended is all right: its events are all. */
 int native_arm(struct native *e, struct native_process *p, struct diag *d)
 {
@@ -132,6 +141,7 @@ int native_arm(struct native *e, struct native_process *p, struct diag *d)
 	knock_beat(e->store);
 	if (!err)
 		say_lost(p, d);
+	say_crowded(e, p, d);
 	log_pause(e, p);
 	e->any_reached |= p->count > p->own;
 	return err == -ESRCH ? 0 : err;

@@ -40,9 +40,12 @@ struct native {
 	bool has_sites;	      /* the program has attachments in traced processes */
 	bool any_reached;     /* ... and one of them had such a site */
 	unsigned unreached;   /* ... that cannot be traced */
+	unsigned crowded;     /* processes with a file mapped too often */
+	unsigned shut;	      /* processes that cannot be looked at any more */
 	unsigned filtered;    /* processes that got a filter, where no more can be done */
 	uint64_t langs;	      /* numbers of struct lang_place that were given */
 	uint64_t langs_taken; /* functions before this one are known */
+	bool agents_wait;     /* more programs than were looked at in one turn */
 	uint64_t given_up;    /* times that programs went on before they were looked at */
 	unsigned later;	      /* files that were mapped before they were traced */
 	bool is_attached, is_stopped, is_over;
@@ -82,12 +85,26 @@ void native_langs_see(struct native *e, const struct native_process *p);
 /* Take the functions that were met. */
 void native_langs_take(struct native *e);
 
+/* ---- newcomers.c */
+
+/* Programs with the agent, which wait: note them; look at those and let them go on; let them go on.
+ * -ENOMEM. */
+void native_accept_agents(struct native *e);
+int native_answer_agents(struct native *e, struct diag *d);
+void native_let_go(struct native *e);
+/* Programs that do not wait. */
+int native_look_for_programs(struct native *e, struct diag *d);
+/* A process that was found without its agent: if that has not come for long, say so. */
+void native_judge_late(struct native *e, struct native_process *p, struct diag *d);
+void native_say_late(struct native *e, struct native_process *p, struct diag *d);
+
 /* ---- watch.c */
+
+/* Files that are mapped by now; `is_early`: nothing of them has run. */
+int native_look_at_files(struct native *e, struct native_process *p, bool is_early, struct diag *d);
 
 /* As engine_ops.hear. */
 bool native_hear(struct engine *engine, waits_fn *fn, void *arg);
-/* Programs with the agent that wait go on. */
-void native_let_go(struct native *e);
 /* As engine_ops.rearm: what a turn of the loop looks at. */
 int native_rearm(struct engine *engine, struct diag *d);
 /* Files that were mapped without a knock, and of which nothing was said yet. */

@@ -19,7 +19,7 @@
 #define AREA_SIZE   ((size_t)1 << 20) /* untouched pages cost nothing */
 #define TRAMPOLINE  4096	      /* usual most; a larger one gets a larger area */
 #define ALIGN	    16
-#define MAPPED_MOST 16 /* addresses of one site in one process */
+#define MAPPED_MOST NATIVE_MAPPED_MOST
 #define MAP_TRIES   40 /* of a process that maps memory all the time */
 #define REREADS	    8  /* for one site, while it is planned */
 #define REREADS_ALL 64
@@ -152,11 +152,15 @@ static int add_site(struct native_process *p, const struct clause *c, const stru
 static int find_sites(struct native_process *p, const struct clause *c, const struct attach *at,
 		      size_t out[MAPPED_MOST])
 {
-	uint64_t addresses[MAPPED_MOST];
-	unsigned count =
-		at->file ? inject_find(p->x, at->file->inode, at->offset, addresses, MAPPED_MOST)
-			 : 0;
+	uint64_t addresses[MAPPED_MOST + 1];
+	unsigned count = at->file ? inject_find(p->x, at->file->inode, at->offset, addresses,
+						MAPPED_MOST + 1)
+				  : 0;
 
+	if (count > MAPPED_MOST) {
+		count = MAPPED_MOST;
+		p->is_crowded = true;
+	}
 	for (unsigned i = 0; i < count; i++) {
 		struct inject_site *s = find_site(p, addresses[i]);
 		int err = s ? 0 : add_site(p, c, at, addresses[i]);
@@ -597,8 +601,10 @@ int native_process_arm(struct native_process *p, const struct native_store *s, b
 	if (!err && p->expects_library && !p->knocks)
 		err = knock_add(p, s, d);
 	if (!err && !p->looked_at_libc && p->count > p->own) {
-		p->looked_at_libc = true;
+		size_t before = p->count;
+
 		err = libc_add(p, s, d);
+		p->looked_at_libc = p->count > before; /* else it may not be mapped yet */
 	}
 	return err ? err : inject_enable(p->x, p->sites, p->count, d);
 }

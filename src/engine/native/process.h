@@ -9,6 +9,8 @@
 #include "engine/native/store.h"
 #include "inject/inject.h"
 
+#define NATIVE_MAPPED_MOST 64 /* addresses of one site in one process, at once */
+
 /* What runs at one site, in the order it was added. */
 struct native_steps {
 	struct native_step *all;
@@ -35,12 +37,15 @@ struct native_process {
 	uint64_t lang;		   /* number of its program's struct lang_place */
 	bool knocks;		   /* a thread that has loaded a library waits for us */
 	uint64_t loader_state;	   /* address of a word that is 0 when the loader is idle */
+	uint64_t late_at;	   /* when it was found without its agent; 0: it has come */
 	uint64_t later_at;	   /* when files were seen for which no thread waits; 0: none */
 	uint64_t later_knocks;	   /* ... and how many knocks there had been by then */
 	bool no_calls;		   /* it has a seccomp filter: the word of its kept page is 1 */
 	bool looked_at_libc;
 	unsigned rereads;  /* of its mappings, as something was where a jump would lead */
 	unsigned lost;	   /* sites: native_process_lost(), as far as was reported */
+	bool is_crowded;   /* a site is mapped at more than NATIVE_MAPPED_MOST addresses */
+	bool is_shut;	   /* it cannot be looked at any more, only its memory */
 	unsigned own;	   /* of the sites, those that are not of probes */
 	unsigned shadowed; /* those with a breakpoint, when they were looked at last */
 };

@@ -3,16 +3,16 @@
 #include "engine/native/native_state.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "engine/native/agent.h"
 #include "engine/native/knock.h"
 #include "symbols/maps.h"
 
 #define LOOK_NS	 1000000u    /* between two looks at what runs and what is mapped */
 #define GUARD_NS 100000000u  /* between two looks at the sites' bytes */
-#define PATIENCE 20000000u   /* ns until a program counts as one without the agent */
 #define KNOCK_NS 1000000000u /* from the end of a loader's work to its knock, on a busy CPU */
 
 /* How many of its sites have a breakpoint; *gone: sites whose image was unloaded. */
@@ -94,17 +94,18 @@ unsigned native_count_late(const struct native *e)
 	for (size_t i = 0; i < e->process_count; i++) {
 		const struct native_process *p = e->processes[i];
 
-		count += p->later_at && !knock_follows(p, p->later_knocks);
+		count += (p->late_at && p->count) ||
+			 (p->later_at && !knock_follows(p, p->later_knocks));
 	}
 	return count;
 }
 
 /* Files that are mapped by now; `is_early`: nothing of them has run. */
-static int look_at_files(struct native *e, struct native_process *p, bool is_early, struct diag *d)
+int native_look_at_files(struct native *e, struct native_process *p, bool is_early, struct diag *d)
 {
 	struct native_left_out left = {0};
 	size_t before = p->count;
-	bool is_new = !p->is_ready, wants_knocks;
+	bool is_new = !p->is_ready, wants_more;
 	uint64_t knocks = p->knocks ? knock_count(p) : 0;
 	int err = inject_reread(p->x);
 
@@ -118,8 +119,9 @@ static int look_at_files(struct native *e, struct native_process *p, bool is_ear
 	}
 	if (!is_new && !err)
 		native_langs_see(e, p);
-	wants_knocks = is_new && is_early && p->expects_library;
-	if (err || (p->count == before && !wants_knocks && !(is_early && native_process_renew(p))))
+	wants_more = is_early &&
+		     ((is_new && p->expects_library) || (p->count > p->own && !p->looked_at_libc));
+	if (err || (p->count == before && !wants_more && !(is_early && native_process_renew(p))))
 		return err;
 	err = native_arm(e, p, d);
 	if (!is_early && !is_new && !err)
@@ -127,7 +129,7 @@ static int look_at_files(struct native *e, struct native_process *p, bool is_ear
 	return err;
 }
 
-static void drop_ended(struct native *e)
+static void drop_ended(struct native *e, struct diag *d)
 {
 	size_t kept = 1;
 
@@ -139,88 +141,103 @@ static void drop_ended(struct native *e)
 			continue;
 		}
 		e->given_up += p->later_at != 0;
+		if (p->late_at)
+			native_say_late(e, p, d);
 		native_process_close(p);
 	}
 	e->process_count = kept;
 }
 
+/* ---- one process after the other */
+
+/* What it does must not end the run of the others: when it cannot be looked at any more, what it
+ * has is traced further. */
+static void shut(struct native *e, struct native_process *p, int err, const struct diag *said,
+		 struct diag *d)
+{
+	bool is_forbidden = err == -EACCES || err == -EPERM;
+
+	p->is_shut = true;
+	if (e->shut++)
+		return;
+	diag_warn(d, "user-mode-shut", "what process %d maps from now on is not traced: %.*s",
+		  (int)inject_pid(p->x),
+		  said->first && !is_forbidden ? (int)said->first->text.len : INT_MAX,
+		  is_forbidden	? "the kernel lets only root debug it now, since it has other "
+				  "privileges, or has asked for that (PR_SET_DUMPABLE)"
+		  : said->first ? said->first->text.ptr
+				: strerror(-err));
+}
+
+typedef int look_fn(struct native *e, struct native_process *p, struct diag *d);
+
+static int look_at(struct native *e, struct native_process *p, look_fn *look, struct diag *d)
+{
+	struct diag said = DIAG_INIT;
+	int err = p->is_shut || inject_has_ended(p->x) ? 0 : look(e, p, &said);
+
+	if (!err || err == -ENOMEM)
+		diag_add_all(d, &said);
+	else if (err != -ESRCH)
+		shut(e, p, err, &said, d);
+	diag_free(&said);
+	return err == -ENOMEM ? err : 0;
+}
+
 /* Images come and go, and from the first time on threads knock. */
-static int guard(struct native *e, struct diag *d)
+static int guard(struct native *e, struct native_process *p, struct diag *d)
 {
 	unsigned gone, off;
 	int err = 0;
 
-	drop_ended(e);
-	for (size_t i = 0; i < e->process_count && !err; i++) {
-		struct native_process *p = e->processes[i];
+	knock_beat(e->store);
+	off = native_process_renew(p);
+	if (off)
+		err = native_arm(e, p, d);
+	say_off(e, p, off, d);
+	say_shadowed(p, look_at_sites(p, &gone), d);
+	if (gone && !p->knocks && !p->has_waiting && !err) {
+		p->has_waiting = p->expects_library = true;
+		err = native_arm(e, p, d);
+	}
+	native_process_refresh(p);
+	native_langs_see(e, p); /* one may have been loaded */
+	return err;
+}
 
-		judge_later(e, p, d);
-		if (inject_has_ended(p->x))
-			continue;
-		knock_beat(e->store);
-		off = native_process_renew(p);
-		if (off)
-			err = native_arm(e, p, d);
-		say_off(e, p, off, d);
-		say_shadowed(p, look_at_sites(p, &gone), d);
-		if (gone && !p->knocks && !p->has_waiting && !err) {
-			p->has_waiting = p->expects_library = true;
-			err = native_arm(e, p, d);
-		}
-		native_process_refresh(p);
-		native_langs_see(e, p); /* one may have been loaded */
+static int guard_all(struct native *e, struct diag *d)
+{
+	int err = 0;
+
+	drop_ended(e, d);
+	for (size_t i = 0; i < e->process_count && !err; i++) {
+		judge_later(e, e->processes[i], d);
+		native_judge_late(e, e->processes[i], d);
+		err = look_at(e, e->processes[i], guard, d);
 	}
 	return err;
 }
 
-struct newcomers {
-	struct native *e;
-	struct diag *d;
-	bool are_early; /* nothing of their programs has run */
-};
-
-static void say_late(pid_t pid, struct diag *d)
+static int look_after_knock(struct native *e, struct native_process *p, struct diag *d)
 {
-	diag_warn(d, "user-mode-late",
-		  "process %d began to run another program: tracing it begins some milliseconds "
-		  "later",
-		  (int)pid);
+	return p->knocks ? native_look_at_files(e, p, true, d) : 0;
 }
 
-/* A process has called exec, or is a child that did. Children of fork have inherited all. */
-static void take_newcomer(void *arg, pid_t pid)
+static int look_for_files(struct native *e, struct native_process *p, struct diag *d)
 {
-	struct newcomers *n = arg;
-	struct native *e = n->e;
-	struct native_process *p;
-	struct diag said = DIAG_INIT;
-	int err = inject_is_inherited(pid) ? -EEXIST : native_open_process(e, pid, &p, &said);
+	return p->has_waiting ? native_look_at_files(e, p, false, d) : 0;
+}
 
-	if (!err)
-		err = look_at_files(e, p, n->are_early, &said);
-	if (err && err != -EEXIST && err != -ESRCH && e->unreached++ == 0)
-		diag_warn(n->d, "user-mode-child", "process %d is not traced: %.*s", (int)pid,
-			  said.first ? (int)said.first->text.len : 0,
-			  said.first ? said.first->text.ptr : "");
-	else if (!err && p->count && !n->are_early && e->late++ == 0)
-		say_late(pid, n->d);
-	if (!err)
-		diag_add_all(n->d, &said);
-	diag_free(&said);
+static int look_at_all(struct native *e, look_fn *look, struct diag *d)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < e->process_count && !err; i++)
+		err = look_at(e, e->processes[i], look, d);
+	return err;
 }
 
 /* ---- who waits */
-
-/* Any user may connect to the socket; only so many are looked at in one turn. */
-static void accept_agents(struct native *e)
-{
-	struct native_waiting *w = &e->waiting;
-	int fd;
-
-	while (w->agent_count < AGENTS_AT_ONCE &&
-	       (fd = native_agent_accept(e->options.agent_fd, &w->pids[w->agent_count])) >= 0)
-		w->agents[w->agent_count++] = fd;
-}
 
 bool native_hear(struct engine *engine, waits_fn *fn, void *arg)
 {
@@ -231,8 +248,7 @@ bool native_hear(struct engine *engine, waits_fn *fn, void *arg)
 		return false;
 	knock_beat(e->store);
 	w->any_knocks = knock_is_heard(e->store, &w->knock);
-	if (e->options.agent_fd)
-		accept_agents(e);
+	native_accept_agents(e);
 	/* Which of them it is that has loaded a library is not said. */
 	for (size_t i = 0; i < e->process_count && w->any_knocks; i++)
 		if (e->processes[i]->knocks)
@@ -242,72 +258,23 @@ bool native_hear(struct engine *engine, waits_fn *fn, void *arg)
 	return w->any_knocks || w->agent_count;
 }
 
-void native_let_go(struct native *e)
-{
-	struct native_waiting *w = &e->waiting;
-
-	while (w->agent_count)
-		close(w->agents[--w->agent_count]);
-}
-
 /* Threads that have loaded a library. */
 static int answer_knocks(struct native *e, struct diag *d)
 {
-	int err = 0;
+	int err;
 
 	if (!e->waiting.any_knocks)
 		return 0;
-	for (size_t i = 0; i < e->process_count && !err; i++)
-		if (e->processes[i]->knocks && !inject_has_ended(e->processes[i]->x))
-			err = look_at_files(e, e->processes[i], true, d);
+	err = look_at_all(e, look_after_knock, d);
 	e->waiting.any_knocks = false;
 	knock_answer(e->store, e->waiting.knock);
 	knock_beat(e->store);
-	return err == -ESRCH ? 0 : err;
-}
-
-static void take_later(void *arg, pid_t pid)
-{
-	(void)arg, (void)pid;
-}
-
-/* One that has not waited as long as this has taken: if it has ended meanwhile, what it was is not
- * known any more. */
-static void take_agent(struct native *e, int fd, pid_t pid, struct diag *d)
-{
-	struct newcomers newcomers = {e, d, !native_agent_has_left(fd)};
-	int err = children_take(&e->children, pid, take_newcomer, &newcomers);
-
-	if (!native_agent_has_left(fd))
-		return;
-	e->given_up += !err || !process_stat_number(pid, STAT_PROGRAM);
-	if (!err && newcomers.are_early && e->late++ == 0)
-		say_late(pid, d);
-}
-
-/* Programs that the traced processes have begun. Others may have come to the socket, too. */
-static int answer_agents(struct native *e, struct diag *d)
-{
-	struct native_waiting *w = &e->waiting;
-	int err = 0;
-
-	if (w->agent_count)
-		err = children_look(&e->children, e->options.pid, e->options.follow_forks,
-				    UINT64_MAX, take_later, NULL);
-	for (unsigned i = 0; i < w->agent_count; i++) {
-		if (!err)
-			take_agent(e, w->agents[i], w->pids[i], d);
-		knock_beat(e->store);
-		close(w->agents[i]);
-	}
-	w->agent_count = 0;
 	return err;
 }
 
 int native_rearm(struct engine *engine, struct diag *d)
 {
 	struct native *e = (struct native *)engine;
-	struct newcomers newcomers = {e, d, false};
 	uint64_t at = clock_now();
 	int err;
 
@@ -315,17 +282,15 @@ int native_rearm(struct engine *engine, struct diag *d)
 		return 0;
 	err = answer_knocks(e, d);
 	if (!err)
-		err = answer_agents(e, d);
+		err = native_answer_agents(e, d);
 	if (err || at < e->look_at)
 		return err;
 	e->look_at = at + (native_listens(e) ? GUARD_NS / 10 : LOOK_NS);
-	err = children_look(&e->children, e->options.pid, e->options.follow_forks,
-			    e->options.agent_fd ? PATIENCE : 0, take_newcomer, &newcomers);
-	for (size_t i = 0; i < e->process_count && !err; i++)
-		if (e->processes[i]->has_waiting && !inject_has_ended(e->processes[i]->x))
-			err = look_at_files(e, e->processes[i], false, d);
+	err = native_look_for_programs(e, d);
+	if (!err)
+		err = look_at_all(e, look_for_files, d);
 	if (err || at < e->guard_at)
-		return err == -ESRCH ? 0 : err;
+		return err;
 	e->guard_at = at + GUARD_NS;
-	return guard(e, d);
+	return guard_all(e, d);
 }

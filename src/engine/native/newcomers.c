@@ -1,0 +1,157 @@
+/* Programs that the traced processes begin: those that load the agent come to the tracer's socket
+ * and wait there, others are found among the processes. */
+#include "engine/native/native_state.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "engine/native/agent.h"
+#include "engine/native/knock.h"
+#include "symbols/maps.h"
+
+#define PATIENCE 20000000u   /* ns until a program may be one without the agent */
+#define LATE_NS	 2000000000u /* ... and until it is one, on a busy machine */
+
+void native_say_late(struct native *e, struct native_process *p, struct diag *d)
+{
+	p->late_at = 0;
+	if (p->count && e->late++ == 0)
+		diag_warn(d, "user-mode-late",
+			  "process %d began to run another program: tracing it begins some "
+			  "milliseconds later",
+			  (int)inject_pid(p->x));
+}
+
+void native_judge_late(struct native *e, struct native_process *p, struct diag *d)
+{
+	if (p->late_at && !e->agents_wait && clock_now() - p->late_at > LATE_NS)
+		native_say_late(e, p, d);
+}
+
+struct newcomers {
+	struct native *e;
+	struct diag *d;
+	bool are_early; /* nothing of their programs has run */
+	bool have_left; /* they have waited, and gone on */
+};
+
+/* One without the agent, or whose agent has gone on, is late. Where the machine is busy, the agent
+ * may still come. */
+static void judge_newcomer(const struct newcomers *n, struct native_process *p)
+{
+	if (n->are_early)
+		return;
+	p->late_at = clock_now();
+	if (p->count && (n->have_left || !n->e->options.agent_fd))
+		native_say_late(n->e, p, n->d);
+}
+
+/* The process with this number that runs the same program as when it was opened; NULL. */
+static struct native_process *find_process(struct native *e, pid_t pid)
+{
+	for (size_t i = 0; i < e->process_count; i++)
+		if (inject_pid(e->processes[i]->x) == pid && !inject_has_ended(e->processes[i]->x))
+			return e->processes[i];
+	return NULL;
+}
+
+/* A process has called exec, or is a child that did. Children of fork have inherited all; and of
+ * one that may not be asked any more it is not known whether it has called exec. */
+static void take_newcomer(void *arg, pid_t pid)
+{
+	struct newcomers *n = arg;
+	struct native *e = n->e;
+	struct native_process *p;
+	struct diag said = DIAG_INIT;
+	bool is_known = find_process(e, pid) || inject_is_inherited(pid);
+	int err = is_known ? -EEXIST : native_open_process(e, pid, &p, &said);
+
+	if (!err)
+		err = native_look_at_files(e, p, n->are_early, &said);
+	if (err && err != -EEXIST && err != -ESRCH && e->unreached++ == 0)
+		diag_warn(n->d, "user-mode-child", "process %d is not traced: %.*s", (int)pid,
+			  said.first ? (int)said.first->text.len : 0,
+			  said.first ? said.first->text.ptr : "");
+	if (!err) {
+		judge_newcomer(n, p);
+		diag_add_all(n->d, &said);
+	}
+	diag_free(&said);
+}
+
+/* It may have been found before it came, and before all its files were mapped. Its probes were
+ * there by then, so it is not late even if it has gone on. */
+static int take_known(struct native *e, struct native_process *p, bool has_left, struct diag *d)
+{
+	p->late_at = 0;
+	return native_look_at_files(e, p, !has_left, d);
+}
+
+static int take_agent(struct native *e, int fd, pid_t pid, struct diag *d)
+{
+	bool has_left = native_agent_has_left(fd);
+	struct newcomers newcomers = {e, d, !has_left, has_left};
+	struct native_process *p = find_process(e, pid);
+	int err = p ? take_known(e, p, has_left, d)
+		    : children_take(&e->children, pid, take_newcomer, &newcomers);
+
+	/* If it has ended, what it was is not known any more. */
+	if (!p && native_agent_has_left(fd))
+		e->given_up += !err || !process_stat_number(pid, STAT_PROGRAM);
+	return err == -ENOMEM ? err : 0;
+}
+
+static void take_later(void *arg, pid_t pid)
+{
+	(void)arg, (void)pid;
+}
+
+/* Any user may connect to the socket; only so many are looked at in one turn, and the others wait
+ * in the kernel. */
+void native_accept_agents(struct native *e)
+{
+	struct native_waiting *w = &e->waiting;
+	int fd = 0;
+
+	while (e->options.agent_fd && fd >= 0 && w->agent_count < AGENTS_AT_ONCE) {
+		fd = native_agent_accept(e->options.agent_fd, &w->pids[w->agent_count]);
+		if (fd >= 0)
+			w->agents[w->agent_count++] = fd;
+	}
+	e->agents_wait = w->agent_count == AGENTS_AT_ONCE;
+}
+
+void native_let_go(struct native *e)
+{
+	struct native_waiting *w = &e->waiting;
+
+	while (w->agent_count)
+		close(w->agents[--w->agent_count]);
+}
+
+int native_answer_agents(struct native *e, struct diag *d)
+{
+	struct native_waiting *w = &e->waiting;
+	int err = 0;
+
+	if (w->agent_count)
+		err = children_look(&e->children, e->options.pid, e->options.follow_forks,
+				    UINT64_MAX, take_later, NULL);
+	for (unsigned i = 0; i < w->agent_count; i++) {
+		if (!err)
+			err = take_agent(e, w->agents[i], w->pids[i], d);
+		knock_beat(e->store);
+		close(w->agents[i]);
+	}
+	w->agent_count = 0;
+	return err;
+}
+
+int native_look_for_programs(struct native *e, struct diag *d)
+{
+	struct newcomers newcomers = {e, d, false, false};
+
+	return children_look(&e->children, e->options.pid, e->options.follow_forks,
+			     e->options.agent_fd ? PATIENCE : 0, take_newcomer, &newcomers);
+}
