@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/cursor.h"
 #include "base/diag.h"
 #include "base/json.h"
