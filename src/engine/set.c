@@ -238,6 +238,7 @@ static void set_stats(struct engine *engine, struct run_stats *out)
 		out->lost_scratch += one.lost_scratch;
 		out->loop_limits += one.loop_limits;
 		out->waited += one.waited;
+		out->disturbed += one.disturbed;
 		out->spoiled += one.spoiled;
 		out->children += one.children;
 		out->files_missed |= one.files_missed;

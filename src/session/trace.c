@@ -320,6 +320,29 @@ static void tell_spoiled(uint64_t count, struct diag *d)
 	diag_hint(d, "--kernel keeps what it counts out of the process's reach");
 }
 
+static void tell_missed_in_user_mode(const struct run_stats *stats, struct diag *d)
+{
+	if (stats->none_seen)
+		diag_warn(d, "none-seen",
+			  "no process that was looked at had these probes: in user mode, programs "
+			  "that a child runs for less than some milliseconds are missed");
+	if (stats->waited) {
+		diag_warn(
+			d, "user-mode-waited",
+			"%llu time%s a thread went on before its probes were there, because nopal "
+			"came too late: events may be missing",
+			(unsigned long long)stats->waited, stats->waited == 1 ? "" : "s");
+		diag_hint(d, "the machine was busy, or nopal was stopped: 'nice -n -10 nopal ...' "
+			     "gives it the CPU sooner");
+	}
+	if (stats->disturbed)
+		diag_warn(
+			d, "user-mode-disturbed",
+			"at the end a debugger or a kernel uprobe had breakpoints on %llu site%s: "
+			"events there were missed, for 0.1 s at most",
+			(unsigned long long)stats->disturbed, stats->disturbed == 1 ? "" : "s");
+}
+
 /* What the kernel's filter by process left out: children without --follow, files. */
 static void tell_left_out(struct nopal_trace *t, struct diag *d)
 {
@@ -336,20 +359,7 @@ static void tell_left_out(struct nopal_trace *t, struct diag *d)
 			  stats.children == 1 ? " that was" : "es that were");
 		diag_hint(d, "--follow%s traces them too", t->pid ? "" : " with one -p");
 	}
-	if (stats.none_seen)
-		diag_warn(d, "none-seen",
-			  "no process that was looked at had these probes: in user mode, programs "
-			  "that "
-			  "a child runs for less than some milliseconds are missed");
-	if (stats.waited) {
-		diag_warn(
-			d, "user-mode-waited",
-			"%llu time%s a thread went on before its probes were there, because nopal "
-			"came too late: events may be missing",
-			(unsigned long long)stats.waited, stats.waited == 1 ? "" : "s");
-		diag_hint(d, "the machine was busy, or nopal was stopped: 'nice -n -10 nopal ...' "
-			     "gives it the CPU sooner");
-	}
+	tell_missed_in_user_mode(&stats, d);
 	if (stats.files_missed)
 		diag_warn(d, "files-missed",
 			  "the main thread of %s ended before the others: probes with a "

@@ -501,6 +501,24 @@ poke() {
 	grep -q '^@n: 50$' "$output_file"
 }
 
+@test "a breakpoint in the last moment of a run does not go unmentioned" {
+	start_target "$tick" loop 100000 1 100
+	address=$("$NOPAL" doctor -p $target | awk '/tick:loop/ { print $2 }' | head -1)
+	# It may be stopped just before a look at the sites; then that sees the breakpoint.
+	for _ in 1 2 3 4 5; do
+		start_tracer "usdt:$tick:tick:loop { @n = count() }" --user -p $target
+		kill -STOP $tracer
+		poke "$address" '\xcc'
+		kill -INT $tracer
+		kill -CONT $tracer
+		wait $tracer
+		cat "$messages"
+		poke "$address" '\x66'
+		grep -q 'put breakpoints on 1 site' "$messages" || break
+	done
+	says user-mode-disturbed "at the end a debugger or a kernel uprobe had breakpoints on 1 site" "$messages"
+}
+
 @test "a breakpoint that is there only between two looks does not go unmentioned" {
 	start_target "$tick" loop 100000 1 100
 	address=$("$NOPAL" doctor -p $target | awk '/tick:loop/ { print $2 }' | head -1)

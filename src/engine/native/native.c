@@ -468,6 +468,7 @@ static void native_stats(struct engine *engine, struct run_stats *out)
 	*out = (struct run_stats){0};
 	if (e->store)
 		native_store_stats(e->store, out);
+	out->disturbed = e->disturbed;
 	out->waited = e->given_up + (e->store ? knock_given_up(e->store) : 0);
 	out->none_seen = e->is_attached && e->has_sites && !e->any_reached;
 }
@@ -491,6 +492,7 @@ static void native_stop(struct engine *engine)
 		return;
 	e->is_stopped = true;
 	e->given_up += native_count_late(e);
+	e->disturbed = native_count_disturbed(e);
 	knock_answer_all(e->store);
 	native_let_go(e);
 	if (e->options.agent_fd)

@@ -47,6 +47,7 @@ struct native {
 	uint64_t langs_taken; /* functions before this one are known */
 	bool agents_wait;     /* more programs than were looked at in one turn */
 	uint64_t given_up;    /* times that programs went on before they were looked at */
+	unsigned disturbed;   /* sites with breakpoints of others at the end, not in a warning */
 	unsigned later;	      /* files that were mapped before they were traced */
 	bool is_attached, is_stopped, is_over;
 };
@@ -109,5 +110,7 @@ bool native_hear(struct engine *engine, waits_fn *fn, void *arg);
 int native_rearm(struct engine *engine, struct diag *d);
 /* Files that were mapped without a knock, and of which nothing was said yet. */
 unsigned native_count_late(const struct native *e);
+/* Sites that others have changed since the last look at them. */
+unsigned native_count_disturbed(const struct native *e);
 
 #endif

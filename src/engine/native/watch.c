@@ -87,6 +87,30 @@ static void judge_later(struct native *e, struct native_process *p, struct diag 
 		say_later(e, p, d);
 }
 
+/* ... that others have put breakpoints on since the last look, or had for a moment. */
+static unsigned count_disturbed(const struct native_process *p)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < p->count; i++) {
+		enum inject_state state =
+			p->sites[i].is_on ? inject_look(p->x, &p->sites[i]) : SITE_ON;
+
+		count += state == SITE_SHADOWED || state == SITE_OFF;
+	}
+	return count > p->shadowed ? count - p->shadowed : 0;
+}
+
+unsigned native_count_disturbed(const struct native *e)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < e->process_count; i++)
+		if (!inject_has_ended(e->processes[i]->x))
+			count += count_disturbed(e->processes[i]);
+	return count;
+}
+
 unsigned native_count_late(const struct native *e)
 {
 	unsigned count = 0;
