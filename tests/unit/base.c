@@ -181,8 +181,8 @@ static void the_nearest_name_is_guessed(void **state)
 	static const struct {
 		const char *wanted, *best;
 	} rows[] = {
-		{"prin", "print"},   {"prinf", "printf"}, {"prinft", "printf"}, {"tim", "time"},
-		{"printt", "print"}, {"ptno", "pton"},	  {"timee", "time"},	{"xyz", ""},
+		{"prin", "print"},    {"prinf", "printf"}, {"prinft", "printf"}, {"tim", "time"},
+		{"prints", "printf"}, {"ptno", "pton"},	   {"timee", "time"},	 {"xyz", ""},
 	};
 	static const char *const names[] = {"pid", "tid", "pton", "print", "time", "printf"};
 
