@@ -33,7 +33,7 @@ SOURCES := $(filter-out src/agent/%,$(wildcard src/*/*.c src/*/*/*.c))
 # Probes made at run time, and all that they need: a library of its own that needs only libc.
 RUNTIME := $(wildcard src/runtime/*.c) src/base/buf.c src/base/str.c src/base/utf8.c
 RUNTIME_OBJECTS := $(RUNTIME:src/%.c=$(O)/obj/%.o)
-OBJECTS := $(SOURCES:src/%.c=$(O)/obj/%.o) $(O)/obj/provider/shipped.o $(O)/obj/report/syscall_names.o $(O)/obj/engine/native/blob.o
+OBJECTS := $(SOURCES:src/%.c=$(O)/obj/%.o) $(O)/obj/provider/shipped.o $(O)/obj/program/syscall_names.o $(O)/obj/engine/native/blob.o
 COMMANDS := $(wildcard cmd/*.c)
 UNITS := $(patsubst tests/unit/%.c,$(O)/unit/%,$(wildcard tests/unit/*.c))
 TARGETS := $(patsubst tests/targets/%.c,$(O)/targets/%,$(wildcard tests/targets/*.c))
@@ -57,11 +57,11 @@ $(O)/obj/provider/shipped.o: $(O)/obj/provider/shipped.c
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
 # Numbers of system calls, as this CPU has them.
-$(O)/obj/report/syscall_names.c: scripts/syscalls
+$(O)/obj/program/syscall_names.c: scripts/syscalls
 	@mkdir -p $(@D)
 	$(Q)scripts/syscalls $(CC) >$@
 
-$(O)/obj/report/syscall_names.o: $(O)/obj/report/syscall_names.c
+$(O)/obj/program/syscall_names.o: $(O)/obj/program/syscall_names.c
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
 # What runs inside traced processes, in user mode: once more, as bytes for any address.

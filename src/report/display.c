@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "program/spelled.h"
 #include "report/cgroup.h"
 #include "report/inside.h"
 #include "report/moment.h"
@@ -93,35 +94,11 @@ static void print_mac(const struct renderer *r, const struct value *v, struct bu
 		buf_printf(out, "%s%02X", i ? ":" : "", bytes[i]);
 }
 
-/* strerror(): an error's number, also negative, as the kernel returns it */
-static void print_errno(const struct renderer *r, const struct value *v, struct buf *out)
-{
-	int64_t number = (int32_t)v->bits;
-
-	(void)r;
-	buf_text(out, errno_text((int)(number < 0 ? -number : number)));
-}
-
-static void print_signal(const struct renderer *r, const struct value *v, struct buf *out)
-{
-	enum { REAL_TIME = 34 };
-	const char *text = v->bits < REAL_TIME ? sigdescr_np((int)v->bits) : NULL;
-
-	(void)r;
-	if (text)
-		buf_text(out, text);
-	else if (v->bits >= REAL_TIME && v->bits <= 64)
-		buf_printf(out, "Real-time signal %d", (int)v->bits - REAL_TIME);
-	else if (!v->bits)
-		buf_text(out, "Unknown signal 0");
-	else
-		buf_text(out, "N/A");
-}
-
-static void print_syscall(const struct renderer *r, const struct value *v, struct buf *out)
+/* strerror(), signal_name(), syscall_name() */
+static void print_spelled(const struct renderer *r, const struct value *v, struct buf *out)
 {
 	(void)r;
-	buf_text(out, syscall_name(v->bits));
+	spelled_text(v->type, spelled_number(v->type, v->bits), out);
 }
 
 /* comm(pid): what /proc says now; threads may call themselves anything */
@@ -190,8 +167,8 @@ struct display {
 
 static const struct display displays[] = {
 	{"usym", print_usym},	    {"ksym", print_ksym},     {"time", print_time},
-	{"mac", print_mac},	    {"errno", print_errno},   {"signal", print_signal},
-	{"syscall", print_syscall}, {"comm", print_comm},     {"user", print_user},
+	{"mac", print_mac},	    {"errno", print_spelled}, {"signal", print_spelled},
+	{"syscall", print_spelled}, {"comm", print_comm},     {"user", print_user},
 	{"inet", print_inet},	    {"cgroup", print_cgroup}, {"()", print_empty},
 	{"{}", print_empty},	    {"[]", print_empty},
 };

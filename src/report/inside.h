@@ -99,15 +99,6 @@ int command_cat(const char *path, size_t most, struct buf *out);
  * second: -EINTR. */
 int command_run(char **argv, int stop_fd, struct buf *out);
 
-/* errno.c: what an error's number means */
-const char *errno_text(int number);
-
-/* syscalls.c: of this CPU; "Unknown syscall" if it has none of this number. */
-const char *syscall_name(uint64_t number);
-/* By number; NULL: none. scripts/syscalls writes them. */
-extern const char *const syscall_names[];
-extern const size_t syscall_count;
-
 /* Write the record's fields as the pieces of `f` say. -EPROTO: the record ended early; `out` then
  * holds a part that the caller takes back. */
 int format_render(const struct format *f, const struct renderer *r, struct record *record,

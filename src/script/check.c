@@ -46,6 +46,8 @@ static void take_in(struct check *c, const struct expr *target, struct str name,
 	const struct type *t = &value->shape.type;
 	bool is_elsewhere = type_points_elsewhere(known, t);
 
+	if (known->kind == TYPE_STR)
+		check_spelled(c, value);
 	check_reorder(c, value, known);
 	if (!is_elsewhere && !check_merge(c, known, t))
 		return;

@@ -48,8 +48,8 @@ static void check_arg(struct check *c, const struct function *f, struct expr *a,
 		check_expr(c, a);
 	if (c->err || letter == 'm' || is_literal)
 		return;
-	if (letter == 't')
-		check_as_text(c, a);
+	if (letter == 't' && !check_as_text(c, a))
+		check_spelled(c, a);
 	snprintf(what, sizeof(what), "this argument of '%s'", f->name);
 	if (letter == 'i' || letter == 'p')
 		check_int(c, a, what);

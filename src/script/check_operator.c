@@ -360,6 +360,19 @@ static void check_pointers(struct check *c, const struct expr *e)
 	diag_hint(c->d, "cast it to a number: (uint64)p");
 }
 
+/* strerror(n) == "..." and func == str(p) are comparisons of texts; func == "..." is one of names. */
+static void spell_sides(struct check *c, struct expr *e)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		const struct expr *other = e->args[1 - i];
+		bool is_name = e->args[i]->shape.type.kind == TYPE_NAME;
+
+		if (is_name ? expr_is_text(other) && other->kind != EXPR_STRING
+			    : expr_is_text(other) || other->shape.type.kind == TYPE_DISPLAY)
+			check_spelled(c, e->args[i]);
+	}
+}
+
 void check_binary(struct check *c, struct expr *e)
 {
 	char what[40];
@@ -368,6 +381,7 @@ void check_binary(struct check *c, struct expr *e)
 	check_expr(c, e->args[1]);
 	if (c->err || fold_texts(c, e))
 		return;
+	spell_sides(c, e);
 	for (unsigned i = 0; i < 2; i++) {
 		if (expr_is_text(e->args[i]))
 			check_as_text(c, e->args[1 - i]);
@@ -465,9 +479,16 @@ static void check_side(struct check *c, struct expr *e)
 
 static void ternary_types(struct check *c, struct expr *e, struct expr *a, struct expr *b)
 {
-	struct type t = a->shape.type;
+	struct type t;
 	bool changed = c->changed;
-	int differ = check_merge(c, &t, &b->shape.type);
+	int differ;
+
+	if (expr_is_text(a))
+		check_spelled(c, b);
+	else if (expr_is_text(b))
+		check_spelled(c, a);
+	t = a->shape.type;
+	differ = check_merge(c, &t, &b->shape.type);
 
 	/* No lasting type has changed by this. */
 	c->changed = changed;

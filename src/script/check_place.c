@@ -349,6 +349,8 @@ static void check_text_cast(struct check *c, struct expr *e, struct type to)
 {
 	struct expr *a = e->args[0];
 
+	if (check_spelled_cast(c, e))
+		return;
 	if (a->shape.type.kind != TYPE_STR) {
 		check_error(c, e, "bad-cast", "cannot cast %s to a string",
 			    check_type_text(c, &a->shape.type));

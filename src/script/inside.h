@@ -338,6 +338,12 @@ bool check_is_array(struct check *c, const struct expr *e, uint64_t *bytes);
 /* buf() of an array's or text's value; false: it is neither. */
 bool check_value_bytes(struct check *c, struct expr *e);
 
+/* spelled.c: a value that is kept as a number becomes its text, where a text is wanted. False: it has
+ * none that is known here. */
+bool check_spelled(struct check *c, struct expr *e);
+/* Such a cast: its type. */
+bool check_spelled_cast(struct check *c, struct expr *e);
+
 /* str(text, n), where the text is none that is in the script. */
 void check_shortened(struct check *c, struct expr *e);
 
@@ -508,6 +514,8 @@ void lower_ternary(struct lower *l, const struct expr *e, uint16_t out); /* a ? 
 /* The bytes of a value: buf(), str(text, n). */
 void lower_value_bytes(struct lower *l, const struct expr *e, uint16_t out);
 void lower_shortened(struct lower *l, const struct expr *e, uint16_t out);
+/* spelled.c: the text of a value that is kept as a number; false: it has none that is known here. */
+bool lower_spelled(struct lower *l, const struct expr *e, uint16_t out);
 /* What is in memory; the address of it. */
 void lower_place(struct lower *l, const struct expr *e, uint16_t out);
 uint16_t lower_address(struct lower *l, const struct expr *e);

@@ -271,7 +271,8 @@ void lower_cast(struct lower *l, const struct expr *e, uint16_t out)
 		return;
 	}
 	if (to->kind == TYPE_STR) {
-		lower_memory_to(l, e->args[0], out);
+		if (!lower_spelled(l, e->args[0], out))
+			lower_memory_to(l, e->args[0], out);
 		return;
 	}
 	if (from->kind == TYPE_STR) {

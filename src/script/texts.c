@@ -117,6 +117,7 @@ static void check_str(struct check *c, struct expr *e)
 		check_literal_part(c, e);
 		return;
 	}
+	check_spelled(c, p);
 	/* Scripts in the wild write str() also around what is a string already. */
 	if (p->shape.type.kind == TYPE_STR && e->arg_count == 1) {
 		e->shape = p->shape;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "report/inside.h"
+#include "program/spelled.h"
 
 static const struct {
 	int number;
