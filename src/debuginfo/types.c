@@ -15,7 +15,7 @@ static const struct ctype nothing = {.kind = CTYPE_VOID, .name = {"void", 4}};
 static uint64_t number_of(const struct debuginfo *di, Dwarf_Die *die)
 {
 	const char *at = die->addr;
-	bool is_in_info = at >= di->info.ptr && at < di->info.ptr + di->info.len;
+	bool is_in_info = di->info.len && at >= di->info.ptr && at < di->info.ptr + di->info.len;
 
 	return dwarf_dieoffset(die) | (is_in_info ? 0 : IN_TYPES);
 }
