@@ -137,6 +137,25 @@ static void stop_watching(struct nopal_trace *t)
 	t->images = IMAGES_AT_START;
 }
 
+/* Can nothing happen any more? Of the probes some may be missing, which the script allows. */
+static bool waits_for_nothing(const struct nopal_trace *t)
+{
+	bool begins = false;
+
+	if (t->facts.only_begin_end || t->facts.needs_images)
+		return t->facts.only_begin_end;
+	for (uint32_t i = 0; i < t->program->clause_count; i++) {
+		const struct clause *c = &t->program->clauses[i];
+
+		for (uint32_t k = 0; k < c->attach_count; k++) {
+			if (c->attaches[k].kind != ATTACH_BEGIN && c->attaches[k].kind != ATTACH_END)
+				return false;
+			begins |= c->attaches[k].kind == ATTACH_BEGIN;
+		}
+	}
+	return begins;
+}
+
 static int attach(struct nopal_trace *t, struct diag *d)
 {
 	bool held = t->images_held; /* then the number is not known yet */
@@ -180,7 +199,7 @@ static int attach(struct nopal_trace *t, struct diag *d)
 	if (held)
 		say_count(t);
 	session_flush(t);
-	if (t->facts.only_begin_end && !t->options.command) /* the end of a command is waited for */
+	if (waits_for_nothing(t) && !t->options.command) /* the end of a command is waited for */
 		t->state = SESSION_OVER;
 	if (t->facts.uses_stacks && t->pid)
 		symbols_see(t->symbols, t->pid);

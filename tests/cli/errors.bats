@@ -331,3 +331,13 @@ missing_keys() {
 	[[ $output = *'"helper": "probe_read_kernel", '"$rest"* ]]
 	[[ $output = *'"helper": "probe_read_kernel_str", '"$rest"* ]]
 }
+
+@test "a run whose other probes are missing did not end after BEGIN" {
+	need_tracing
+	run --separate-stderr timeout 60 "$NOPAL" -q -e "config = { missing_probes = warn } usdt:$TARGETS/tick:tick:nosuch { } BEGIN { print(1); } END { print(2); }"
+	[ "$status" = 0 ]
+	[ "$output" = $'1\n2' ]
+	[[ $stderr = *"warning: there is no probe 'usdt:$TARGETS/tick:tick:nosuch'"* ]]
+	run -124 timeout 1 "$NOPAL" -q -e "config = { missing_probes = ignore } usdt:*:tick:nosuch { } BEGIN { print(1); }"
+	[ "$output" = 1 ]
+}
