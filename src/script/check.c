@@ -1,6 +1,7 @@
 /* Types of statements: what variables and maps hold, where jumps may stand. Each statement is
  * checked even when the one before it is wrong, so that one run reports all errors. */
 #include "program/numbers.h"
+#include "program/spelled.h"
 #include "script/inside.h"
 
 #include <errno.h>
@@ -48,6 +49,10 @@ static void take_in(struct check *c, const struct expr *target, struct str name,
 
 	if (known->kind == TYPE_STR)
 		check_spelled(c, value);
+	if (t->kind == TYPE_STR && spelled_count(known)) { /* what it was given before is one, too */
+		*known = *t;
+		c->changed = true;
+	}
 	check_reorder(c, value, known);
 	if (!is_elsewhere && !check_merge(c, known, t))
 		return;

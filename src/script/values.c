@@ -89,14 +89,9 @@ static void check_probetype(struct check *c, struct expr *e)
 	for (const struct probe_spec *s = first; s; s = s->next)
 		if (s->type != first->type)
 			check_error(c, e, "not-here", "'probetype' needs probes of one type");
-}
-
-static void lower_probetype(struct lower *l, const struct expr *e, uint16_t out)
-{
-	const char *name = kind_of_probe(l->v->clause->probes->type);
-
-	(void)e;
-	emit_di(l, OP_CONST, out, lower_intern(l, &l->s->names, str_from(name)));
+	e->kind = EXPR_STRING;
+	e->text = str_from(kind_of_probe(first->type));
+	check_expr(c, e);
 }
 
 static void lower_builtin(struct lower *l, const struct expr *e, uint16_t out)
@@ -585,7 +580,7 @@ const struct function value_rows[] = {
 	  "the memory node of the CPU", "@[numaid] = count();" },
 	{ "usermode", "", GROUP_VALUE, 0, HAVE_SITES | IN(BEGIN) | IN(END), RESULT_U8, check_usermode, NULL, 0,
 	  "1: the probe was hit in user mode", "print(usermode);" },
-	{ "probetype", "", GROUP_VALUE, 0, 0, RESULT_NAME, check_probetype, lower_probetype, 0,
+	{ "probetype", "", GROUP_VALUE, 0, 0, NO_RESULT, check_probetype, NULL, 0,
 	  "the type of the probe: usdt, uprobe, ...", "print(probetype);" },
 	{ "probe", "", GROUP_VALUE, 0, 0, RESULT_NAME, NULL, lower_builtin, BUILTIN_PROBE,
 	  "name of the probe that was hit", "@[probe] = count();" },
