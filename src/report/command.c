@@ -144,6 +144,7 @@ static int start_shell(char **argv, int output, pid_t *pid)
 	posix_spawn_file_actions_init(&actions);
 	posix_spawnattr_init(&attributes);
 	posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setsigdefault(&attributes, &plain);
@@ -196,7 +197,7 @@ static int wait_command(const struct running *c)
 	return fds[0].revents ? 0 : -EINTR;
 }
 
-int command_run(char **argv, int stop_fd, struct buf *out)
+int command_run(char **argv, int stop_fd, struct buf *out, int *status)
 {
 	struct running c = {.shell = -1, .stop_fd = stop_fd > 0 ? stop_fd : -1};
 	struct pollfd ended = {.events = POLLIN};
@@ -219,7 +220,7 @@ int command_run(char **argv, int stop_fd, struct buf *out)
 	if (stopped)
 		kill(c.pid, SIGTERM);
 	if (!stopped || poll(&ended, 1, STOPPED_WAIT_MS) > 0)
-		while (waitpid(c.pid, NULL, 0) < 0 && errno == EINTR)
+		while (waitpid(c.pid, status, 0) < 0 && errno == EINTR)
 			;
 	if (c.shell >= 0)
 		close(c.shell);

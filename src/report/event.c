@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -415,6 +416,21 @@ static void add_taken(struct event *e, const char *type, const char *failure, in
 		add_failure(e, failure, err, text);
 }
 
+/* A command that failed has said why, or not. */
+static void add_status(struct event *e, int status)
+{
+	struct buf *out = &e->report->failure;
+
+	if (!status)
+		return;
+	buf_text(out, "error: '");
+	render_bytes(&e->report->renderer, buf_as_str(&e->report->scratch), out);
+	if (WIFSIGNALED(status))
+		buf_printf(out, "' was ended by signal %d\n", WTERMSIG(status));
+	else
+		buf_printf(out, "' exited with code %d\n", WEXITSTATUS(status));
+}
+
 /* Who ends a run does not wait for thousands of commands: they are counted instead. */
 static bool is_skipped(struct report *r)
 {
@@ -446,7 +462,7 @@ static int report_system(struct event *e)
 	struct shell_line line = {.text = BUF_INIT};
 	struct buf taken = BUF_INIT;
 	char **argv = NULL;
-	int err = fill_scratch(e), end = -EPERM; /* the scratch: for messages */
+	int err = fill_scratch(e), end = -EPERM, status = 0; /* the scratch: for messages */
 
 	if (err || is_skipped(r))
 		return err;
@@ -456,10 +472,12 @@ static int report_system(struct event *e)
 		if (!argv)
 			end = -ENOMEM;
 		else if (r->unsafe)
-			end = command_run(argv, r->stop_fd, &taken);
+			end = command_run(argv, r->stop_fd, &taken, &status);
 		add_taken(e, "syscall", "cannot run", end, &taken);
 		if (r->style == REPORT_TEXT && !end)
 			buf_char(e->out, '\n');
+		if (!end)
+			add_status(e, status);
 	}
 	free(argv);
 	shell_free(&line);

@@ -94,10 +94,10 @@ char **shell_arguments(const struct shell_line *l);
 /* The start of a file, at most so many bytes. -errno: it cannot be opened or read; -EFBIG: there is
  * more of it. */
 int command_cat(const char *path, size_t most, struct buf *out);
-/* Run /bin/sh with these arguments to its end, and take its standard output. -EFBIG: it wrote more.
- * When `stop_fd` (0: none) is readable the shell gets SIGTERM, and is waited for no longer than a
- * second: -EINTR. */
-int command_run(char **argv, int stop_fd, struct buf *out);
+/* Run /bin/sh with these arguments to its end, and take its output and errors. -EFBIG: it wrote
+ * more. When `stop_fd` (0: none) is readable the shell gets SIGTERM, and is waited for no longer
+ * than a second: -EINTR. *status is that of waitpid(). */
+int command_run(char **argv, int stop_fd, struct buf *out, int *status);
 
 /* Write the record's fields as the pieces of `f` say. -EPROTO: the record ended early; `out` then
  * holds a part that the caller takes back. */

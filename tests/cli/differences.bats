@@ -30,7 +30,8 @@ setup() {
 @test "the output of a command that fails is printed" {
 	run --separate-stderr "$NOPAL" -q --unsafe -e 'BEGIN { system("echo out; exit 3"); exit(); }'
 	[ "$status" = 0 ]
-	[ "${lines[0]}" = out ]
+	[ "$output" = out ]
+	[ "$stderr" = "error: 'echo out; exit 3' exited with code 3" ]
 }
 
 # newest: `--dry-run` | attaches, then ends | compiles and loads, attaches nothing | tells whether a script is right where

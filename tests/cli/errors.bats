@@ -343,3 +343,14 @@ missing_keys() {
 	[ "$status" = 124 ]
 	[ "$output" = 1 ]
 }
+
+@test "errors of a command of system() were not in the output, and that it failed was not said" {
+	need_tracing
+	run --separate-stderr "$NOPAL" -q --unsafe -e 'BEGIN { system("echo out; echo bad >&2"); system("kill -9 $$"); system("true"); }'
+	[ "$status" = 0 ]
+	[ "$output" = $'out\nbad' ]
+	[ "$stderr" = "error: 'kill -9 \$\$' was ended by signal 9" ]
+	run --separate-stderr "$NOPAL" -q --unsafe -f json -e 'BEGIN { system("echo bad >&2; exit 2"); }'
+	[ "$output" = '{"type": "syscall", "data": "bad\n"}' ]
+	[ "$stderr" = "error: 'echo bad >&2; exit 2' exited with code 2" ]
+}
