@@ -128,6 +128,14 @@ bool inject_is_lost(const struct inject *x, const struct inject_site *site);
 /* Plan such a site anew, by what inject_reread() has found: of any kind, also those of
  * inject_plan_loader() and inject_plan_libc(). -ENOMEM. */
 int inject_replan(struct inject *x, struct inject_site *site);
+/* The file that is mapped as code at an address: its inode; 0: none. */
+uint64_t inject_file_at(const struct inject *x, uint64_t address);
+/* Another file is mapped where the site's was: the site has no plan until its file is back, and
+ * what it took is free for others. */
+int inject_rest(struct inject *x, struct inject_site *site);
+/* It is back: plan the site anew. site->body is kept if its trampoline is right for the new plan,
+ * else 0. -ENOMEM. */
+int inject_resume(struct inject *x, struct inject_site *site);
 /* Plan the function that the dynamic loader calls when it has mapped a library, before any code of
  * that runs, and when it has unmapped one. The trampoline returns to the caller. *state: of 4
  * bytes, which are RT_CONSISTENT, 0, when the loader is done. -ENOENT: there is none, or it is not

@@ -334,6 +334,8 @@ bool ledger_is_of(const struct ledger_head *head, pid_t tracer);
 
 /* ---- patch.c */
 
+/* Write the bytes of a site as they were before, if they are as we have written them. */
+int patch_restore(struct inject *x, const struct inject_site *s);
 /* Are the bytes of a form written in one piece? */
 bool form_is_whole(enum inject_form form);
 

@@ -134,6 +134,8 @@ void jumps_free(struct inject *x)
 	for (size_t i = 0; i < x->jumps_count; i++)
 		free(x->jumps[i].all);
 	free(x->jumps);
+	x->jumps = NULL;
+	x->jumps_count = x->jumps_cap = 0;
 }
 
 #if !defined(__aarch64__)

@@ -88,6 +88,14 @@ static int write_before(struct inject *x, const struct ledger_entry *e)
 	return err ? err : changed;
 }
 
+int patch_restore(struct inject *x, const struct inject_site *s)
+{
+	const struct ledger_entry entry = ledger_entry(s);
+	int done = s->is_listed && s->form != INJECT_NONE ? write_before(x, &entry) : 0;
+
+	return done < 0 ? done : 0;
+}
+
 static int semaphore_add(struct inject *x, uint64_t address, int by)
 {
 	uint16_t value;
@@ -219,8 +227,10 @@ static int enable_one(struct inject *x, struct inject_site *s)
 
 	if (s->form == INJECT_NONE || !s->body)
 		return 0;
-	if (s->is_on) /* with another trampoline, perhaps */
-		return write_jumps(x, s);
+	if (s->is_on) { /* with another trampoline, or its semaphore found by now, perhaps */
+		err = write_jumps(x, s);
+		return err ? err : raise_semaphore(x, s);
+	}
 	if (!is_as_planned(x, s)) {
 		if (s->was_on) /* its image is not there at present */
 			return 0;

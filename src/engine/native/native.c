@@ -339,6 +339,8 @@ static int extend_process(struct native *e, struct native_process *process, cons
 	if (err == -ESRCH)
 		return 0;
 	if (!err)
+		err = turns_take(process);
+	if (err >= 0)
 		err = native_add_clauses(process, p, left);
 	return !err && e->is_attached && !e->is_stopped ? native_arm(e, process, d) : err;
 }

@@ -72,10 +72,10 @@ void native_process_close(struct native_process *p)
 
 /* ---- sites */
 
-static struct inject_site *find_site(struct native_process *p, uint64_t pc)
+static struct inject_site *find_site(struct native_process *p, uint64_t inode, uint64_t pc)
 {
 	for (size_t i = 0; i < p->count; i++)
-		if (p->sites[i].pc == pc)
+		if (p->sites[i].pc == pc && p->steps[i].turn.inode == inode)
 			return &p->sites[i];
 	return NULL;
 }
@@ -145,7 +145,17 @@ static int add_site(struct native_process *p, const struct clause *c, const stru
 		return err;
 	if (at->sema_offset)
 		site.semaphore = inject_find_data(p->x, at->file->inode, at->sema_offset);
-	return native_process_add_site(p, &site);
+	err = native_process_add_site(p, &site);
+	if (!err)
+		p->steps[p->count - 1].turn.inode = at->file->inode;
+	return err;
+}
+
+/* A site may have been met while the loader had mapped its code alone. */
+static void find_semaphore(struct native_process *p, struct inject_site *s, const struct attach *at)
+{
+	s->semaphore = inject_find_data(p->x, at->file->inode, at->sema_offset);
+	p->has_semaphores |= s->semaphore != 0;
 }
 
 /* The sites of a clause's attachment, planned: how many; their numbers in `out`. */
@@ -162,11 +172,13 @@ static int find_sites(struct native_process *p, const struct clause *c, const st
 		p->is_crowded = true;
 	}
 	for (unsigned i = 0; i < count; i++) {
-		struct inject_site *s = find_site(p, addresses[i]);
+		struct inject_site *s = find_site(p, at->file->inode, addresses[i]);
 		int err = s ? 0 : add_site(p, c, at, addresses[i]);
 
 		if (err)
 			return err;
+		if (s && at->sema_offset && !s->semaphore)
+			find_semaphore(p, s, at);
 		out[i] = s ? (size_t)(s - p->sites) : p->count - 1;
 	}
 	return (int)count;
@@ -451,7 +463,7 @@ unsigned native_process_lost(const struct native_process *p, struct native_step 
 	unsigned lost = 0;
 
 	for (size_t i = 0; i < p->count; i++) {
-		if (p->sites[i].form != INJECT_NONE || !p->steps[i].count)
+		if (p->sites[i].form != INJECT_NONE || !p->steps[i].count || p->steps[i].turn.rests)
 			continue;
 		if (!lost++) {
 			*first = p->steps[i].all[0];

@@ -7,6 +7,7 @@
 
 #include "engine/native/gen.h"
 #include "engine/native/store.h"
+#include "engine/native/turns.h"
 #include "inject/inject.h"
 
 #define NATIVE_MAPPED_MOST 64 /* addresses of one site in one process, at once */
@@ -16,6 +17,7 @@ struct native_steps {
 	struct native_step *all;
 	size_t count, cap;
 	size_t done; /* of these the trampoline has */
+	struct native_turn turn;
 };
 
 struct native_area; /* memory for trampolines */
@@ -42,12 +44,13 @@ struct native_process {
 	uint64_t later_knocks;	   /* ... and how many knocks there had been by then */
 	bool no_calls;		   /* it has a seccomp filter: the word of its kept page is 1 */
 	bool looked_at_libc;
-	unsigned rereads;  /* of its mappings, as something was where a jump would lead */
-	unsigned lost;	   /* sites: native_process_lost(), as far as was reported */
-	bool is_crowded;   /* a site is mapped at more than NATIVE_MAPPED_MOST addresses */
-	bool is_shut;	   /* it cannot be looked at any more, only its memory */
-	unsigned own;	   /* of the sites, those that are not of probes */
-	unsigned shadowed; /* those with a breakpoint, when they were looked at last */
+	unsigned rereads;    /* of its mappings, as something was where a jump would lead */
+	unsigned lost;	     /* sites: native_process_lost(), as far as was reported */
+	bool has_semaphores; /* that were found, and are not raised yet */
+	bool is_crowded;     /* a site is mapped at more than NATIVE_MAPPED_MOST addresses */
+	bool is_shut;	     /* it cannot be looked at any more, only its memory */
+	unsigned own;	     /* of the sites, those that are not of probes */
+	unsigned shadowed;   /* those with a breakpoint, when they were looked at last */
 };
 
 /* Errors and messages are those of inject_open(). */

@@ -131,9 +131,13 @@ int native_look_at_files(struct native *e, struct native_process *p, bool is_ear
 	size_t before = p->count;
 	bool is_new = !p->is_ready, wants_more;
 	uint64_t knocks = p->knocks ? knock_count(p) : 0;
-	int err = inject_reread(p->x);
+	int err = inject_reread(p->x), turned = 0;
 
 	knock_beat(e->store);
+	if (!err)
+		turned = turns_take(p);
+	if (turned < 0)
+		err = turned;
 	p->has_waiting = false;
 	for (size_t i = 0; i < e->part_count && !err; i++)
 		err = native_add_clauses(p, e->parts[i], &left);
@@ -143,9 +147,12 @@ int native_look_at_files(struct native *e, struct native_process *p, bool is_ear
 	}
 	if (!is_new && !err)
 		native_langs_see(e, p);
-	wants_more = is_early &&
-		     ((is_new && p->expects_library) || (p->count > p->own && !p->looked_at_libc));
-	if (err || (p->count == before && !wants_more && !(is_early && native_process_renew(p))))
+	wants_more = p->has_semaphores;
+	p->has_semaphores = false;
+	wants_more |= is_early &&
+		      ((is_new && p->expects_library) || (p->count > p->own && !p->looked_at_libc));
+	if (err || (p->count == before && !wants_more && !turned &&
+		    !(is_early && native_process_renew(p))))
 		return err;
 	err = native_arm(e, p, d);
 	if (!is_early && !is_new && !err)
@@ -212,11 +219,13 @@ static int look_at(struct native *e, struct native_process *p, look_fn *look, st
 static int guard(struct native *e, struct native_process *p, struct diag *d)
 {
 	unsigned gone, off;
-	int err = 0;
+	int err = inject_reread(p->x), turned = err ? err : turns_take(p);
 
+	if (turned < 0)
+		return turned;
 	knock_beat(e->store);
 	off = native_process_renew(p);
-	if (off)
+	if (off || turned)
 		err = native_arm(e, p, d);
 	say_off(e, p, off, d);
 	say_shadowed(p, look_at_sites(p, &gone), d);
