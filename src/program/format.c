@@ -61,7 +61,7 @@ static uint16_t take_width(struct str *s)
 	return (uint16_t)(width < PIECE_MAX_WIDTH ? width : PIECE_MAX_WIDTH);
 }
 
-/* length = "hh" | "h" | "l" | "ll" | "j" | "z" | "t" */
+/* length = "hh" | "h" | "l" | "ll" | "j" | "z" | "t" | "L" */
 static uint8_t take_length(struct str *s)
 {
 	if (take(s, "h"))
@@ -70,7 +70,7 @@ static uint8_t take_length(struct str *s)
 		take(s, "l");
 		return 8;
 	}
-	return take(s, "jzt") ? 8 : 0;
+	return take(s, "jztL") ? 8 : 0;
 }
 
 /* conversion = "%" flag* width? ( "." width? )? length? letter; a buffer's is %r, %rx or %rh, and

@@ -157,7 +157,7 @@ static void check_config(struct check *c, struct expr *e)
 		{ "max_probes", NULL, f->max_probes },
 		{ "max_strlen", NULL, f->max_strlen },
 		{ "on_stack_limit", NULL, f->on_stack_limit },
-		{ "perf_rb_pages", NULL, f->ring_pages },
+		{ "perf_rb_pages", NULL, f->ring_pages ? f->ring_pages : 1024 },
 		{ "str_trunc_trailer", f->trunc_trailer.len ? f->trunc_trailer.ptr : " ", 0 },
 		{ "unstable_import_statement", f->unstable_import, 0 },
 		{ "unstable_tseries", f->unstable_tseries, 0 },

@@ -72,30 +72,53 @@ static void check_strcap(struct check *c, struct expr *e)
 	e->value = type_capacity(&a->shape.type);
 }
 
-/* memcmp(a, b, n): each of the two is a string, a buffer or an address of the process */
+/* memcmp(a, b, n): each of the two is a string, a buffer, an array or an address */
 static bool has_bytes(const struct type *t)
 {
 	return t->kind == TYPE_STR || t->kind == TYPE_BUF;
 }
 
-/* &$v becomes buf(&$v, 8): the bytes of a number, or of a text */
-static struct expr *bytes_behind(struct check *c, struct expr *e)
+/* buf(e), or buf(e, n) */
+static struct expr *call_buf(struct check *c, struct expr *e, struct expr *n)
 {
 	struct expr *call =
 		new_constant(c, e, (struct expr){.kind = EXPR_CALL, .text = STR("buf")});
-	struct expr **args = arena_array(&c->s->arena, struct expr *, 1);
+	struct expr **args = arena_array(&c->s->arena, struct expr *, 2);
 
-	check_refer(c, e);
-	if (e->kind != EXPR_CAST)
-		return e; /* a text is as good; other values are refused */
 	if (!call || !args) {
 		c->err = -ENOMEM;
 		return e;
 	}
 	args[0] = e;
+	args[1] = n;
 	call->args = args;
-	call->arg_count = 1;
+	call->arg_count = n ? 2 : 1;
 	return call;
+}
+
+/* &$v becomes buf(&$v): the bytes of a number, or of a text */
+static struct expr *bytes_behind(struct check *c, struct expr *e)
+{
+	check_refer(c, e);
+	/* a text is as good; other values are refused */
+	return e->kind == EXPR_CAST ? call_buf(c, e, NULL) : e;
+}
+
+static bool is_array(const struct type *t)
+{
+	bool is_place = t->kind == TYPE_NONE && t->ctype && t->ctype->kind == CTYPE_ARRAY;
+
+	return is_place || (t->kind == TYPE_TUPLE && t->show == SHOW_ARRAY);
+}
+
+/* Arrays become their bytes, and memory of the kernel the bytes there. */
+static struct expr *bytes_of(struct check *c, struct expr *e, struct expr *count)
+{
+	if (is_array(&e->shape.type))
+		return call_buf(c, e, NULL);
+	if (e->shape.type.kind == TYPE_INT && e->shape.type.is_kernel)
+		return call_buf(c, e, count);
+	return e;
 }
 
 static void check_memcmp(struct check *c, struct expr *e)
@@ -108,10 +131,11 @@ static void check_memcmp(struct check *c, struct expr *e)
 		check_expr(c, a);
 		if (c->err || has_bytes(&a->shape.type))
 			continue;
-		check_int(c, a, "this argument of 'memcmp'");
-		if (!c->err && a->shape.type.is_kernel)
-			check_error(c, a, "unsupported",
-				    "'memcmp' of the kernel's memory is not supported yet");
+		e->args[i] = bytes_of(c, a, e->args[2]);
+		if (e->args[i] != a)
+			check_expr(c, e->args[i]);
+		else
+			check_int(c, a, "this argument of 'memcmp'");
 	}
 	if (!c->err && e->args[2]->value > PROGRAM_MAX_TEXT)
 		check_error(c, e->args[2], "too-long", "'memcmp' compares at most %u bytes",

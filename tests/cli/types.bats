@@ -67,3 +67,9 @@ setup() {
 	[ "$status" = 1 ]
 	[[ "$output" == *"structs of the script are not laid out for a 32-bit program"* ]]
 }
+
+@test "bytes in memory of the kernel are compared" {
+	run "$NOPAL" -q -e 'BEGIN { print((memcmp(curtask, curtask, 64), memcmp(curtask->comm, "nopal", 6), memcmp(curtask->comm, "oopal", 5))); }'
+	[ "$status" = 0 ]
+	[ "$output" = "(0, 0, -1)" ]
+}
