@@ -487,6 +487,8 @@ void lower_series(struct lower *l, const struct stmt *s);
 void lower_series_find(struct lower *l, const struct expr *map, bool removes, uint16_t found);
 /* Unless `found` is set, a fault of this kind is counted. */
 void lower_missing(struct lower *l, uint16_t found, int kind);
+/* With -k, a read of m[key] counts when there is no such key. */
+void lower_lookup(struct lower *l, const struct map *m, uint16_t key);
 /* The statements of a block that is an expression. */
 void lower_block(struct lower *l, const struct expr *e);
 /* Statements, one after the other. */

@@ -118,15 +118,22 @@ void lower_missing(struct lower *l, uint16_t found, int kind)
 	lower_bind(l, &there);
 }
 
+void lower_lookup(struct lower *l, const struct map *m, uint16_t key)
+{
+	uint16_t found;
+
+	if (!l->s->options.report_missing_keys)
+		return;
+	found = lower_reg(l);
+	emit_map(l, OP_MAP_HAS, m, key)->d = found;
+	lower_missing(l, found, FAULT_LOOKUP);
+}
+
 static void lower_map_read(struct lower *l, const struct expr *e, uint16_t out)
 {
-	uint16_t key = lower_key(l, e), found;
+	uint16_t key = lower_key(l, e);
 
-	if (l->s->options.report_missing_keys) {
-		found = lower_reg(l);
-		emit_map(l, OP_MAP_HAS, e->map, key)->d = found;
-		lower_missing(l, found, FAULT_LOOKUP);
-	}
+	lower_lookup(l, e->map, key);
 	if (type_is_word(&e->shape.type))
 		emit_map(l, OP_MAP_GET, e->map, key)->d = out;
 	else

@@ -74,6 +74,7 @@ static void lower_print_entry(struct lower *l, const struct expr *map)
 	} else {
 		key = fields[0].slot = lower_key(l, map);
 	}
+	lower_lookup(l, map->map, key);
 	if (value->kind == TYPE_STATS) {
 		f.field_count = 1;
 		lower_emit(l, &f, fields);

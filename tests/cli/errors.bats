@@ -288,12 +288,15 @@ $BATS_TEST_TMPDIR/a.bt:2-3: WARNING: 7" ]
 missing_keys() {
 	local tick script
 	tick=$(private tick)
-	script="usdt:$tick:tick:number { @a[arg0] = 1; \$x = @a[arg0 + 5]; delete(@a, 9); if (arg0 == 2) { @b = @none; } \$y = @a[arg0]; \$z = delete(@a, 8); @z = \$z }"
+	script="usdt:$tick:tick:number { @a[arg0] = 1; \$x = @a[arg0 + 5]; delete(@a, 9); if (arg0 == 2) { @b = @none; } \$y = @a[arg0]; \$z = delete(@a, 8); @z = \$z;
+		print(@a[arg0 + 7]); @s[arg0] = stats(1); print(@s[arg0]); print(@s[7]); }"
 	run --separate-stderr "$NOPAL" -q -k "--$1" -e "$script" -c "$tick number 1 2 3"
 	[ "$status" = 0 ]
 	# shellcheck disable=SC2154
-	[ "$(grep -c 'warning: ' <<<"$stderr")" = 4 ]
+	[ "$(grep -c 'warning: ' <<<"$stderr")" = 6 ]
 	[[ "$stderr" == *": warning: 3 lookups of a map element that does not exist"*"@a[arg0 + 5]"* ]]
+	[[ "$stderr" == *": warning: 3 lookups of a map element that does not exist"*"print(@a[arg0 + 7])"* ]]
+	[[ "$stderr" == *": warning: 3 lookups of a map element that does not exist"*"print(@s[7])"* ]]
 	[[ "$stderr" == *": warning: 3 deletions of a map element that does not exist"* ]]
 	[[ "$stderr" == *": warning: 1 lookup of a map element that does not exist"* ]]
 	run --separate-stderr "$NOPAL" -q "--$1" -e "$script" -c "$tick number 1 2 3"
@@ -302,8 +305,6 @@ missing_keys() {
 
 # newest: `-k` | a warning for each read that fails, and each key that a map does not have | the same, counted for each
 #   place, each second | a loop would print thousands
-# newest: with `-k`, `print(@m[key])` of a key that the map does not have | a warning | nothing: the value is read when it is
-#   printed |
 @test "-k reports keys that a map does not have, from the kernel" {
 	need_tracing
 	missing_keys kernel
