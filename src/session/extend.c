@@ -13,7 +13,7 @@
 
 #define WARNED_IMAGES 20
 #define REST_NS	      500000000u /* between two looks at everything */
-#define POLL_NS	      100000000u /* ... at mappings that are not announced */
+#define POLL_NS	      20000000u	 /* ... at mappings that are not announced */
 #define WAIT_NS	      100000000u /* from mapping a file until a process says that it waits */
 
 /* ---- the processes that are followed */
@@ -192,8 +192,10 @@ static int extend(struct nopal_trace *t, const struct script_source *source, boo
 	engine_beat(t->engine);
 	session_give_log(t);
 	report = report_extend(t->report, program) ?: session_note_program(t, program);
-	if (!err && !report)
+	if (!err && !report) {
 		later_armed(&t->later, image, clock_now());
+		later_armed_unheard(&t->later, t->pid, clock_now());
+	}
 	return report ? report : err;
 }
 
@@ -269,6 +271,7 @@ int session_extend(struct nopal_trace *t, struct diag *d)
 		source = NULL; /* the images are found: now one after the other */
 	}
 	later_settle(&t->later);
+	t->later.unheard_since = 0;
 	forgive_waiters(t);
 	finder_problems(t->finder, d);
 	finder_trim(t->finder);
@@ -378,11 +381,14 @@ void session_poll_maps(struct nopal_trace *t)
 
 	if (now - t->later.looked_at_all < POLL_NS)
 		return;
-	t->later.looked_at_all = now;
 	maps_each_file(t->pid, &text, hash_file, &hash);
 	buf_free(&text);
-	if (t->maps_hash && hash != t->maps_hash)
+	if (t->maps_hash && hash != t->maps_hash) {
 		t->images = IMAGES_ALL;
+		/* 0: a thread that waits has made us look. */
+		t->later.unheard_since = t->later.looked_at_all ? t->later.polled_at : 0;
+	}
+	t->later.looked_at_all = t->later.polled_at = now;
 	t->maps_hash = hash;
 }
 
@@ -409,11 +415,11 @@ void session_read_watch(struct nopal_trace *t)
 
 	if (t->polls_maps && t->state < SESSION_OVER) /* ORDER */
 		session_poll_maps(t);
+	lost = t->watch ? image_watch_read(t->watch, note_event, t) : 0;
+	later_judge(&t->later, clock_now() - (t->engine->ops->hear ? WAIT_NS : 0));
 	if (!t->watch)
 		return;
-	lost = image_watch_read(t->watch, note_event, t);
 	session_renew_stacks(t, lost);
-	later_judge(&t->later, clock_now() - (t->engine->ops->hear ? WAIT_NS : 0));
 	t->later.lost += t->facts.needs_images ? lost : 0;
 	t->later.everything |= lost && t->facts.needs_images;
 	if (t->images != IMAGES_ALL)

@@ -195,6 +195,14 @@ void later_armed(struct later *l, const void *image, uint64_t now)
 			l->waiting.items[i].armed_at = now;
 }
 
+void later_armed_unheard(struct later *l, pid_t pid, uint64_t now)
+{
+	const struct mapped_image m = {.pid = pid, .mapped_at = l->unheard_since, .armed_at = now};
+
+	if (l->unheard_since)
+		add(l, &l->armed, &m);
+}
+
 static int has_inode(void *arg, const struct mapped_file *file)
 {
 	const uint64_t *inode = arg;
