@@ -39,18 +39,30 @@ static int can_run_insn(const struct engine *e, const struct program *p, const s
 			     arch_reg_name(at->arch, reg.reg), STR_FMT(use.site));
 }
 
-/* Can the engine run clause `c` at its attachment `at`? */
-static int can_run_at(const struct engine *e, const struct program *p, const struct clause *c,
-		      const struct attach *at, struct diag *d)
+static struct str site_name(const struct program *p, const struct attach *at)
+{
+	return at->name < p->name_count ? p->names[at->name] : STR("");
+}
+
+static int can_reach(const struct engine *e, const struct program *p, const struct clause *c,
+		     const struct attach *at, struct diag *d)
 {
 	const char *why = e->ops->unreachable ? e->ops->unreachable(e, c, at) : NULL;
-	struct str site = at->name < p->name_count ? p->names[at->name] : STR("");
+
+	if (!why)
+		return 0;
+	return diag_error_at(d, -ENOTSUP, "engine", c->span,
+			     "the engine '%s' cannot trace '%.*s': %s", e->ops->name,
+			     STR_FMT(site_name(p, at)), why);
+}
+
+/* Can the engine run clause `c` at its attachment `at`, if it reaches that? */
+static int understands_at(const struct engine *e, const struct program *p, const struct clause *c,
+			  const struct attach *at, struct diag *d)
+{
+	struct str site = site_name(p, at);
 	int err = 0;
 
-	if (why)
-		return diag_error_at(d, -ENOTSUP, "engine", c->span,
-				     "the engine '%s' cannot trace '%.*s': %s", e->ops->name,
-				     STR_FMT(site), why);
 	for (uint32_t i = 0; i < c->insn_count && !err; i++) {
 		const struct insn *in = &c->code[i];
 		struct span span = in->span < p->span_count ? p->spans[in->span] : c->span;
@@ -67,7 +79,18 @@ int engine_can_run(const struct engine *e, const struct program *p, const struct
 	int err = 0;
 
 	for (uint32_t k = 0; k < c->attach_count && !err; k++)
-		err = can_run_at(e, p, c, &c->attaches[k], d);
+		err = can_reach(e, p, c, &c->attaches[k], d)
+			      ?: understands_at(e, p, c, &c->attaches[k], d);
+	return err;
+}
+
+int engine_understands(const struct engine *e, const struct program *p, const struct clause *c,
+		       struct diag *d)
+{
+	int err = 0;
+
+	for (uint32_t k = 0; k < c->attach_count && !err; k++)
+		err = understands_at(e, p, c, &c->attaches[k], d);
 	return err;
 }
 

@@ -128,7 +128,10 @@ const char *engine_unreadable(const struct engine_ops *ops, const struct arch *a
  * the instruction that it cannot run. */
 int engine_can_run(const struct engine *e, const struct program *p, const struct clause *c,
 		   struct diag *d);
-/* The same of all clauses. */
+/* The same, but for sites that it cannot reach. */
+int engine_understands(const struct engine *e, const struct program *p, const struct clause *c,
+		       struct diag *d);
+/* Can it run all clauses? */
 int engine_can_run_all(const struct engine *e, const struct program *p, struct diag *d);
 
 /* clang-format off */

@@ -64,13 +64,15 @@ static int set_build(struct engine *engine, const struct program *whole, struct 
 	const struct program *p;
 	struct split split;
 	uint8_t *chosen;
-	int err = s->grows ? split_nothing(&s->arena, whole, &split)
-			   : split_program(&s->arena, s->members[0], whole, &split);
+	int err;
 
+	s->is_shared = split_maps(&s->arena, whole, s->grows);
+	if (!s->is_shared)
+		return -ENOMEM;
+	err = split_program(&s->arena, s->members[0], whole, s->is_shared, &split);
 	if (err)
 		return err;
 	p = split.program;
-	s->is_shared = split.is_shared;
 	s->maps = p->maps;
 	chosen = arena_array(&s->arena, uint8_t, p->clause_count + 1);
 	s->owners = arena_array(&s->arena, uint8_t, p->map_count + 1);
@@ -93,21 +95,13 @@ static int set_build(struct engine *engine, const struct program *whole, struct 
 }
 
 /* When one member fails, those before it give their parts back. */
-static int set_extend(struct engine *engine, const struct program *p, struct diag *d)
+static int extend_members(struct set *s, const struct program *p, const uint8_t *chosen,
+			  struct diag *d)
 {
-	struct set *s = (struct set *)engine;
-	uint8_t *chosen = arena_array(&s->arena, uint8_t, p->clause_count + 1);
-	uint8_t *owners = arena_array(&s->arena, uint8_t, s->map_count + 1);
 	struct program *parts[ENGINES_MAX];
 	bool extended[ENGINES_MAX] = {false};
-	int err;
+	int err = make_parts(s, p, chosen, parts);
 
-	if (!chosen || !owners)
-		return -ENOMEM;
-	memcpy(owners, s->owners, s->map_count);
-	err = set_choose(s, p, chosen, d);
-	if (!err)
-		err = make_parts(s, p, chosen, parts);
 	for (uint8_t i = 0; i < s->count && !err; i++) {
 		if (parts[i]->clause_count)
 			err = engine_extend(s->members[i], parts[i], d);
@@ -118,8 +112,34 @@ static int set_extend(struct engine *engine, const struct program *p, struct dia
 		if (err && extended[i])
 			s->members[i]->ops->retract(s->members[i]);
 	}
+	return err;
+}
+
+static int set_extend(struct engine *engine, const struct program *whole, struct diag *d)
+{
+	struct set *s = (struct set *)engine;
+	uint8_t *owners = arena_array(&s->arena, uint8_t, s->map_count + 1), *chosen;
+	struct split split;
+	int err = owners ? 0 : -ENOMEM;
+
+	if (!err && !split_may_extend(whole, s->is_shared))
+		return diag_error(d, -EINVAL, "bad-program",
+				  "the extension reads a map that several engines have");
+	if (!err)
+		err = split_program(&s->arena, s->members[0], whole, s->is_shared, &split);
+	if (err)
+		return err;
+	chosen = arena_array(&s->arena, uint8_t, split.program->clause_count + 1);
+	if (!chosen)
+		return -ENOMEM;
+	memcpy(owners, s->owners, s->map_count);
+	err = set_choose(s, split.program, chosen, d);
+	if (!err)
+		err = extend_members(s, split.program, chosen, d);
 	if (err)
 		s->owners = owners;
+	else
+		s->maps = whole->maps; /* those that nothing used may have other types now */
 	return err;
 }
 

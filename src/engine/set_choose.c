@@ -62,13 +62,26 @@ static int can_run_group(const struct set *s, uint8_t member, const struct choic
 	return err;
 }
 
+/* ... where it reaches their sites? */
+static int understands_group(const struct set *s, uint8_t member, const struct choice *c,
+			     uint32_t group)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < c->p->clause_count && !err; i++)
+		if (c->groups[i] == group)
+			err = engine_understands(s->members[member], c->p, &c->p->clauses[i], NULL);
+	return err;
+}
+
 /* The member that already has a map of the group; NO_MEMBER: none has. */
 static uint8_t owner_of(const struct set *s, const struct program *p, const uint32_t *groups,
 			uint32_t group)
 {
 	for (uint32_t map = 0; map < p->map_count; map++)
 		for (uint32_t i = 0; s->owners[map] != NO_MEMBER && i < p->clause_count; i++)
-			if (groups[i] == group && touches(p, &p->clauses[i], map))
+			if (groups[i] == group && !s->is_shared[map] &&
+			    touches(p, &p->clauses[i], map))
 				return s->owners[map];
 	return NO_MEMBER;
 }
@@ -84,9 +97,11 @@ static int choose_member(const struct set *s, const struct choice *c, uint32_t g
 	for (*out = first; *out <= last; ++*out)
 		if (!can_run_group(s, *out, c, group, NULL))
 			return 0;
-	/* It is better disturbed than not at all. */
+	/* It is better disturbed than not at all, and better at some sites than at none. */
 	*out = first;
 	memset(c->barred, 0, c->p->clause_count);
+	if (owner != NO_MEMBER && !understands_group(s, owner, c, group))
+		return 0;
 	return can_run_group(s, first, c, group, d);
 }
 

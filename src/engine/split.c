@@ -21,17 +21,35 @@ static bool only_adds(const struct clause *c, uint32_t map)
 	return true;
 }
 
-static bool is_shared(const struct program *p, uint32_t map)
+static bool all_only_add(const struct program *p, uint32_t map)
 {
 	for (uint32_t i = 0; i < p->clause_count; i++)
 		if (!only_adds(&p->clauses[i], map))
 			return false;
-	return type_is_aggregate(&p->maps[map].value);
+	return true;
+}
+
+bool *split_maps(struct arena *arena, const struct program *p, bool grows)
+{
+	bool *shared = arena_array(arena, bool, p->map_count + 1);
+
+	for (uint32_t map = 0; shared && map < p->map_count; map++)
+		shared[map] = type_is_aggregate(&p->maps[map].value) && all_only_add(p, map) &&
+			      !(grows && p->maps[map].is_read);
+	return shared;
+}
+
+bool split_may_extend(const struct program *p, const bool *shared)
+{
+	for (uint32_t map = 0; map < p->map_count; map++)
+		if (shared[map] && !all_only_add(p, map))
+			return false;
+	return true;
 }
 
 /* ---- clauses */
 
-static bool has_own_maps(const struct program *p, const struct clause *c, const bool *shared)
+bool split_has_own_maps(const struct program *p, const struct clause *c, const bool *shared)
 {
 	for (uint32_t map = 0; map < p->map_count; map++)
 		if (!shared[map] && clause_uses_map(c, map))
@@ -76,13 +94,13 @@ static void add_clause(struct split *s, struct program *to, const struct clause 
 }
 
 static int cut(struct split *s, struct arena *arena, const struct engine *first,
-	       const struct program *p, struct program *to, uint32_t number)
+	       const struct program *p, const bool *shared, struct program *to, uint32_t number)
 {
 	struct clause part = p->clauses[number];
 	struct attach *sorted;
 	uint32_t count;
 
-	if (part.attach_count < 2 || has_own_maps(p, &part, s->is_shared) ||
+	if (part.attach_count < 2 || split_has_own_maps(p, &part, shared) ||
 	    !engine_can_run(first, p, &part, NULL)) {
 		add_clause(s, to, &part, number);
 		return 0;
@@ -107,8 +125,7 @@ static struct program *begin(struct split *s, struct arena *arena, const struct 
 	struct clause *clauses = arena_array(arena, struct clause, 2 * p->clause_count + 1);
 
 	s->origins = arena_array(arena, uint32_t, 2 * p->clause_count + 1);
-	s->is_shared = arena_array(arena, bool, p->map_count + 1);
-	if (!to || !clauses || !s->origins || !s->is_shared)
+	if (!to || !clauses || !s->origins)
 		return NULL;
 	*to = *p;
 	to->clauses = clauses;
@@ -117,25 +134,14 @@ static struct program *begin(struct split *s, struct arena *arena, const struct 
 	return to;
 }
 
-int split_nothing(struct arena *arena, const struct program *p, struct split *out)
-{
-	struct program *to = begin(out, arena, p);
-
-	for (uint32_t i = 0; to && i < p->clause_count; i++)
-		add_clause(out, to, &p->clauses[i], i);
-	return to ? 0 : -ENOMEM;
-}
-
 int split_program(struct arena *arena, const struct engine *first, const struct program *p,
-		  struct split *out)
+		  const bool *shared, struct split *out)
 {
 	struct program *to = begin(out, arena, p);
 	int err = to ? 0 : -ENOMEM;
 
-	for (uint32_t map = 0; !err && map < p->map_count; map++)
-		out->is_shared[map] = is_shared(p, map);
 	for (uint32_t i = 0; !err && i < p->clause_count; i++)
-		err = cut(out, arena, first, p, to, i);
+		err = cut(out, arena, first, p, shared, to, i);
 	return err;
 }
 
