@@ -15,22 +15,43 @@
 
 struct unwind_tables;
 
+/* A clause at one of its attachments. */
+struct engine_step {
+	const struct program *program;
+	const struct clause *clause;
+	const struct attach *attach;
+};
+
+typedef void site_fn(void *arg, const struct attach *at);
+
+/* What the first engine of a set may ask of the others. Sites that it meets while the run goes on,
+ * and does not reach, are theirs then: in all processes, from the moment when take() returns. */
+struct engine_others {
+	void *self;
+	/* Can one of them run the clause there, and the first one go on elsewhere? */
+	bool (*can_take)(void *self, const struct engine_step *step);
+	/* All of these, or none. */
+	int (*take)(void *self, const struct engine_step *steps, size_t count, struct diag *d);
+	void (*each_site)(void *self, site_fn *fn, void *arg); /* that they trace, in files */
+};
+
 struct engine_options {
 	pid_t pid;	   /* trace only this process; 0: every process, or ... */
 	const pid_t *pids; /* ... these, which live as long as the engine */
 	unsigned pid_count;
-	bool follow_forks;  /* ... and the children it has from now on; then every process that runs
-			       the same file meets the breakpoints, which the kernel else puts
-			       into the traced process alone */
-	size_t ring_bytes;  /* data ring; 0: the engine's default; rounded up to a power of two */
-	bool group_maps;    /* of tests: reach a few maps as a script with many reaches them */
-	bool one_hash;	    /* of tests: all stacks that are keys have the same hash */
-	bool displace;	    /* native: instructions after a probe may be moved */
-	bool may_grow;	    /* extend() may be called */
-	bool data_later;    /* programs that extend the first may send data even if it does not */
-	bool detach_later;  /* detach() may leave slow closing to a child process */
-	int agent_fd;	    /* programs of -c come there before they run: engine/native; 0: none */
-	bool is_alone;	    /* no other engine can take what this one cannot trace */
+	bool follow_forks; /* ... and the children it has from now on; then every process that runs
+			      the same file meets the breakpoints, which the kernel else puts
+			      into the traced process alone */
+	size_t ring_bytes; /* data ring; 0: the engine's default; rounded up to a power of two */
+	bool group_maps;   /* of tests: reach a few maps as a script with many reaches them */
+	bool one_hash;	   /* of tests: all stacks that are keys have the same hash */
+	bool displace;	   /* native: instructions after a probe may be moved */
+	bool may_grow;	   /* extend() may be called */
+	bool data_later;   /* programs that extend the first may send data even if it does not */
+	bool detach_later; /* detach() may leave slow closing to a child process */
+	int agent_fd;	   /* programs of -c come there before they run: engine/native; 0: none */
+	bool is_alone;	   /* no other engine can take what this one cannot trace */
+	const struct engine_others *others; /* NULL: none can, once the run goes on */
 	const char *events; /* interp: the file of recorded events to play; NULL: interp_fire() */
 	/* For walks over user stacks; the engine may give it memory until it closes.
 	 * NULL: none are wanted. */
@@ -128,7 +149,7 @@ const char *engine_unreadable(const struct engine_ops *ops, const struct arch *a
  * the instruction that it cannot run. */
 int engine_can_run(const struct engine *e, const struct program *p, const struct clause *c,
 		   struct diag *d);
-/* The same, but for sites that it cannot reach. */
+/* The same, except sites that it cannot reach. */
 int engine_understands(const struct engine *e, const struct program *p, const struct clause *c,
 		       struct diag *d);
 /* Can it run all clauses? */

@@ -27,15 +27,6 @@ static struct program *part_of(struct set *s, const struct program *p, const uin
 	return part;
 }
 
-static bool sends(const struct program *p)
-{
-	for (uint32_t i = 0; i < p->clause_count; i++)
-		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++)
-			if (p->clauses[i].code[k].op == OP_EMIT)
-				return true;
-	return false;
-}
-
 /* Make the parts of all members. Records of several need times; of one that may get clauses later,
  * too. */
 static int make_parts(struct set *s, const struct program *p, const uint8_t *chosen,
@@ -47,11 +38,12 @@ static int make_parts(struct set *s, const struct program *p, const uint8_t *cho
 		parts[i] = part_of(s, p, chosen, i);
 		if (!parts[i])
 			return -ENOMEM;
-		senders += sends(parts[i]);
+		senders += set_sends(parts[i]);
 	}
 	s->is_merged |= senders > 1 || s->grows;
+	s->is_stamped |= s->is_merged;
 	for (uint8_t i = 0; i < s->count; i++)
-		parts[i]->is_stamped = s->is_merged;
+		parts[i]->is_stamped = s->is_stamped;
 	return 0;
 }
 
@@ -72,7 +64,7 @@ static int set_build(struct engine *engine, const struct program *whole, struct 
 	err = split_program(&s->arena, s->members[0], whole, s->is_shared, &split);
 	if (err)
 		return err;
-	p = split.program;
+	p = s->newest = split.program;
 	s->maps = p->maps;
 	chosen = arena_array(&s->arena, uint8_t, p->clause_count + 1);
 	s->owners = arena_array(&s->arena, uint8_t, p->map_count + 1);
@@ -86,7 +78,7 @@ static int set_build(struct engine *engine, const struct program *whole, struct 
 		err = make_parts(s, p, chosen, parts);
 	for (uint8_t i = 0; i < s->count && !err; i++) {
 		s->is_used[i] = parts[i]->clause_count;
-		err = engine_build(s->members[i], parts[i], d);
+		err = set_note_part(s, parts[i], i) ?: engine_build(s->members[i], parts[i], d);
 	}
 	for (uint32_t i = 0; i < p->clause_count && !err; i++)
 		s->seats[split.origins[i]] = (struct seat){chosen[i], used[chosen[i]]++};
@@ -99,12 +91,14 @@ static int extend_members(struct set *s, const struct program *p, const uint8_t 
 			  struct diag *d)
 {
 	struct program *parts[ENGINES_MAX];
+	struct part *before = s->parts;
 	bool extended[ENGINES_MAX] = {false};
 	int err = make_parts(s, p, chosen, parts);
 
 	for (uint8_t i = 0; i < s->count && !err; i++) {
 		if (parts[i]->clause_count)
-			err = engine_extend(s->members[i], parts[i], d);
+			err = set_note_part(s, parts[i], i)
+				      ?: engine_extend(s->members[i], parts[i], d);
 		extended[i] = !err && parts[i]->clause_count;
 	}
 	for (unsigned i = 0; i < s->count; i++) {
@@ -112,6 +106,7 @@ static int extend_members(struct set *s, const struct program *p, const uint8_t 
 		if (err && extended[i])
 			s->members[i]->ops->retract(s->members[i]);
 	}
+	s->parts = err ? before : s->parts;
 	return err;
 }
 
@@ -136,11 +131,13 @@ static int set_extend(struct engine *engine, const struct program *whole, struct
 	err = set_choose(s, split.program, chosen, d);
 	if (!err)
 		err = extend_members(s, split.program, chosen, d);
-	if (err)
+	if (err) {
 		s->owners = owners;
-	else
-		s->maps = whole->maps; /* those that nothing used may have other types now */
-	return err;
+		return err;
+	}
+	s->newest = whole;
+	s->maps = whole->maps; /* those that nothing used may have other types now */
+	return 0;
 }
 
 /* ---- what all members do */
@@ -393,6 +390,7 @@ static const struct engine_ops set_ops = {
 int engine_set_open(const struct engine_ops *const *kinds, unsigned count,
 		    const struct engine_options *options, struct engine **out, struct diag *d)
 {
+	struct engine_options own = *options;
 	struct set *s;
 	int err = 0;
 
@@ -406,8 +404,13 @@ int engine_set_open(const struct engine_ops *const *kinds, unsigned count,
 	s->engine = (struct engine){.ops = &set_ops,
 				    .maps = {s, set_map_each, set_map_clear, set_map_zero}};
 	s->grows = options->may_grow;
+	s->others = set_others(s);
+	own.others = &s->others;
+	/* Those that the first may give sites to must have times in their records. */
+	s->is_stamped = kinds[0]->unreachable;
 	for (; s->count < count && !err; s->count += !err) {
-		err = kinds[s->count]->open(options, &s->members[s->count], d);
+		err = kinds[s->count]->open(&own, &s->members[s->count], d);
+		own.others = NULL;
 		s->engine.is_exposed |= !err && s->members[s->count]->is_exposed;
 	}
 	if (err)

@@ -28,6 +28,13 @@ struct seat {
 	uint32_t clause; /* its number there */
 };
 
+/* What a member runs; the last comes first. */
+struct part {
+	const struct program *program;
+	uint8_t member;
+	struct part *next;
+};
+
 struct set {
 	struct engine engine; /* first: what others hold */
 	struct arena arena;
@@ -41,13 +48,24 @@ struct set {
 	uint32_t map_count;
 	struct seat *seats;
 	uint32_t seat_count;
-	bool is_merged; /* several members send records */
+	bool is_merged;	 /* several members send records */
+	bool is_stamped; /* ... or may, so that all have times */
+	struct part *parts;
+	const struct program *newest; /* the last extension, or the program */
+	struct engine_others others;  /* for the first member */
 	struct order order;
 };
 
 /* chosen[i] becomes the member that runs clause i of `p`. Clauses that share a map go to the same
  * one. 0, -ENOMEM, or why no engine can run a clause. */
 int set_choose(struct set *s, const struct program *p, uint8_t *chosen, struct diag *d);
+/* set_take.c: sites that go to another member while the run goes on. */
+struct engine_others set_others(struct set *s);
+/* Does the program send records? */
+bool set_sends(const struct program *p);
+/* Remember it as the member's. -ENOMEM. */
+int set_note_part(struct set *s, const struct program *part, uint8_t member);
+
 /* Take what the members have, and hand over what can have nothing before it any more. As
  * engine_drain(). */
 int order_drain(struct set *s, int timeout_ms, record_fn *fn, void *arg);

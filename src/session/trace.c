@@ -277,6 +277,7 @@ static int rearm(struct nopal_trace *t, struct diag *d)
 	struct diag said = DIAG_INIT;
 	int done = engine_rearm(t->engine, &said);
 
+	session_give_log(t);
 	if (done != -ESRCH) /* it has ended by now, and with it the run */
 		diag_add_all(d, &said);
 	diag_free(&said);

@@ -6,8 +6,7 @@
 
 #include "engine/native/knock.h"
 
-static int add_attach(struct native_process *p, const struct native_step *step,
-		      struct native_left_out *left)
+static int add_attach(struct native_process *p, const struct native_step *step)
 {
 	unsigned mapped;
 	int reached = native_process_add(p, step, &mapped);
@@ -17,21 +16,38 @@ static int add_attach(struct native_process *p, const struct native_step *step,
 	p->has_waiting |= !mapped;
 	p->expects_library |= !mapped && step->attach->file && !p->expects_library &&
 			      knock_is_library(step->attach->file);
-	left->of++;
-	if ((unsigned)reached == mapped)
-		return 0;
-	left->count++;
-	if (!left->first) {
-		left->first = step->attach;
-		left->program = step->program;
-		left->why = native_process_problem(p, step->clause, step->attach);
-	}
 	return 0;
 }
 
-static const char *reason(const struct native_left_out *left)
+static void judge_attach(struct native_process *p, const struct native_step *step,
+			 struct native_left_out *left)
 {
-	return left->why ? left->why : "it was changed meanwhile";
+	const char *why = native_process_problem(p, step->clause, step->attach);
+
+	if (!why)
+		return;
+	left->count++;
+	if (left->first)
+		return;
+	left->first = step->attach;
+	left->program = step->program;
+	left->why = why;
+}
+
+void native_find_left_out(const struct native *e, struct native_process *process,
+			  const struct program *p, struct native_left_out *left)
+{
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		for (uint32_t k = 0; k < p->clauses[i].attach_count; k++) {
+			const struct native_step step = {p, &p->clauses[i],
+							 &p->clauses[i].attaches[k]};
+
+			if (native_is_tracers(step.attach))
+				continue;
+			left->of++;
+			if (!native_is_given(e, step.attach))
+				judge_attach(process, &step, left);
+		}
 }
 
 void native_say_left_out(const struct native_left_out *left, struct diag *d)
@@ -39,7 +55,7 @@ void native_say_left_out(const struct native_left_out *left, struct diag *d)
 	diag_warn(d, "user-mode-skipped",
 		  "%u of %u sites cannot be traced in user mode, for example '%.*s': %s",
 		  left->count, left->of, STR_FMT(left->program->names[left->first->name]),
-		  reason(left));
+		  left->why);
 	diag_hint(d, "'nopal doctor -p PID' shows all sites; --kernel traces them as root");
 }
 
@@ -48,7 +64,7 @@ int native_judge_left_out(const struct native_left_out *left, struct diag *d)
 {
 	if (left->count && left->count == left->of) {
 		diag_error(d, -ENOTSUP, "user-mode-none", "cannot trace '%.*s' in user mode: %s",
-			   STR_FMT(left->program->names[left->first->name]), reason(left));
+			   STR_FMT(left->program->names[left->first->name]), left->why);
 		diag_hint(d, "root can trace it with --kernel");
 		return -ENOTSUP;
 	}
@@ -57,8 +73,8 @@ int native_judge_left_out(const struct native_left_out *left, struct diag *d)
 	return 0;
 }
 
-int native_add_clauses(struct native_process *process, const struct program *p,
-		       struct native_left_out *left)
+int native_add_clauses(const struct native *e, struct native_process *process,
+		       const struct program *p)
 {
 	int err = 0;
 
@@ -67,8 +83,8 @@ int native_add_clauses(struct native_process *process, const struct program *p,
 			const struct native_step step = {p, &p->clauses[i],
 							 &p->clauses[i].attaches[k]};
 
-			if (!native_is_tracers(step.attach))
-				err = add_attach(process, &step, left);
+			if (!native_is_tracers(step.attach) && !native_is_given(e, step.attach))
+				err = add_attach(process, &step);
 		}
 	return err;
 }
@@ -97,14 +113,17 @@ static int say_filtered(struct native *e, const struct native_process *p, struct
 	return 0;
 }
 
-/* Sites that it has just changed, or where it has mapped other memory, each time it was tried. */
-static void say_lost(struct native_process *p, struct diag *d)
+/* Sites that it has just changed, or where it has mapped other memory, each time it was tried.
+ * Another engine may take them. */
+static void say_lost(struct native *e, struct native_process *p, struct diag *d)
 {
 	struct native_left_out left = {0};
 	struct native_step first;
 	unsigned lost = native_process_lost(p, &first, &left.why);
 
-	if (lost > p->lost) {
+	if (lost > p->lost && e->is_attached && e->options.others) {
+		e->has_rest = true;
+	} else if (lost > p->lost) {
 		left.count = lost - p->lost;
 		left.of = (unsigned)p->count - p->own;
 		left.first = first.attach;
@@ -140,7 +159,7 @@ int native_arm(struct native *e, struct native_process *p, struct diag *d)
 	diag_free(&said);
 	knock_beat(e->store);
 	if (!err)
-		say_lost(p, d);
+		say_lost(e, p, d);
 	say_crowded(e, p, d);
 	log_pause(e, p);
 	e->any_reached |= p->count > p->own;

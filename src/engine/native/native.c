@@ -41,6 +41,7 @@ static void native_close(struct engine *engine)
 		native_process_close(e->processes[i]);
 	free(e->processes);
 	children_free(&e->children);
+	native_places_free(&e->given);
 	native_store_close(e->store);
 	if (e->wait_fd >= 0)
 		close(e->wait_fd);
@@ -289,7 +290,9 @@ static int native_attach(struct engine *engine, struct diag *d)
 	native_clock_tick(e->store);
 	err = engine_attach(e->interp, d);
 	if (!err)
-		err = native_add_clauses(e->processes[0], e->parts[0], &left);
+		err = native_add_clauses(e, e->processes[0], e->parts[0]);
+	if (!err)
+		native_find_left_out(e, e->processes[0], e->parts[0], &left);
 	e->has_sites = left.of > 0;
 	if (!err)
 		err = native_judge_left_out(&left, d);
@@ -341,7 +344,9 @@ static int extend_process(struct native *e, struct native_process *process, cons
 	if (!err)
 		err = turns_take(process);
 	if (err >= 0)
-		err = native_add_clauses(process, p, left);
+		err = native_add_clauses(e, process, p);
+	if (!err)
+		native_find_left_out(e, process, p, left);
 	return !err && e->is_attached && !e->is_stopped ? native_arm(e, process, d) : err;
 }
 
@@ -359,7 +364,11 @@ static int native_extend(struct engine *engine, const struct program *p, struct 
 		err = keep_part(e, p);
 	for (size_t i = 0; i < e->process_count && !err; i++)
 		err = extend_process(e, e->processes[i], p, &left, d);
-	return err ? err : native_judge_left_out(&left, d);
+	if (err || !e->options.others)
+		return err ? err : native_judge_left_out(&left, d);
+	/* Another engine cannot be extended meanwhile. */
+	e->has_rest |= left.count;
+	return 0;
 }
 
 /* The clauses stay known, but their sites do nothing more. */

@@ -18,6 +18,12 @@ struct native_waiting {
 	pid_t pids[AGENTS_AT_ONCE];
 };
 
+/* Places in files, each once. */
+struct native_places {
+	const struct attach **all; /* one of those that share the place */
+	size_t count, cap;
+};
+
 struct native {
 	struct engine engine; /* first: what others hold */
 	struct engine_options options;
@@ -29,26 +35,28 @@ struct native {
 	struct native_waiting waiting;
 	const struct program **parts; /* the program, and its extensions */
 	size_t part_count, part_cap;
-	int timer_fd;	      /* readable when it is time to look at the rings */
-	int wait_fd;	      /* ... or when there is something else to do */
-	uint64_t pause;	      /* ns, of that timer */
-	uint64_t look_at;     /* when programs and files are looked at next */
-	uint64_t guard_at;    /* when the sites are looked at next */
-	unsigned off;	      /* times that sites were off for a moment */
-	unsigned left_out;    /* sites that cannot be traced, as far as was reported */
-	unsigned late;	      /* programs that began before they were traced */
-	bool has_sites;	      /* the program has attachments in traced processes */
-	bool any_reached;     /* ... and one of them had such a site */
-	unsigned unreached;   /* ... that cannot be traced */
-	unsigned crowded;     /* processes with a file mapped too often */
-	unsigned shut;	      /* processes that cannot be looked at any more */
-	unsigned filtered;    /* processes that got a filter, where no more can be done */
-	uint64_t langs;	      /* numbers of struct lang_place that were given */
-	uint64_t langs_taken; /* functions before this one are known */
-	bool agents_wait;     /* more programs than were looked at in one turn */
-	uint64_t given_up;    /* times that programs went on before they were looked at */
-	unsigned disturbed;   /* sites with breakpoints of others at the end, not in a warning */
-	unsigned later;	      /* files that were mapped before they were traced */
+	int timer_fd;		    /* readable when it is time to look at the rings */
+	int wait_fd;		    /* ... or when there is something else to do */
+	uint64_t pause;		    /* ns, of that timer */
+	uint64_t look_at;	    /* when programs and files are looked at next */
+	uint64_t guard_at;	    /* when the sites are looked at next */
+	unsigned off;		    /* times that sites were off for a moment */
+	struct native_places given; /* to another engine */
+	bool has_rest;		    /* sites that were not reached were not given yet */
+	unsigned left_out;	    /* sites that cannot be traced, as far as was reported */
+	unsigned late;		    /* programs that began before they were traced */
+	bool has_sites;		    /* the program has attachments in traced processes */
+	bool any_reached;	    /* ... and one of them had such a site */
+	unsigned unreached;	    /* ... that cannot be traced */
+	unsigned crowded;	    /* processes with a file mapped too often */
+	unsigned shut;		    /* processes that cannot be looked at any more */
+	unsigned filtered;	    /* processes that got a filter, where no more can be done */
+	uint64_t langs;		    /* numbers of struct lang_place that were given */
+	uint64_t langs_taken;	    /* functions before this one are known */
+	bool agents_wait;	    /* more programs than were looked at in one turn */
+	uint64_t given_up;	    /* times that programs went on before they were looked at */
+	unsigned disturbed; /* sites with breakpoints of others at the end, not in a warning */
+	unsigned later;	    /* files that were mapped before they were traced */
 	bool is_attached, is_stopped, is_over;
 };
 
@@ -69,15 +77,29 @@ struct native_left_out {
 	const char *why;
 };
 
-/* The sites in a process of all attachments of `p`; 0 or -errno. */
-int native_add_clauses(struct native_process *process, const struct program *p,
-		       struct native_left_out *left);
+/* The sites in a process of all attachments of `p`, except those that were given away; 0 or
+ * -errno.
+ */
+int native_add_clauses(const struct native *e, struct native_process *process,
+		       const struct program *p);
+/* Those of them that the process has mapped and that cannot be traced. */
+void native_find_left_out(const struct native *e, struct native_process *process,
+			  const struct program *p, struct native_left_out *left);
 /* Some are left out with a warning; if that is all, there is nothing to trace: -ENOTSUP. */
 int native_judge_left_out(const struct native_left_out *left, struct diag *d);
 /* ... in files that were mapped later, where others are traced already. */
 void native_say_left_out(const struct native_left_out *left, struct diag *d);
 /* Arm the sites that were added. A process that has ended is all right. */
 int native_arm(struct native *e, struct native_process *p, struct diag *d);
+
+/* ---- given.c: sites that user mode does not reach, of files that came later. Another engine
+ * traces them from then on, in every process. */
+
+bool native_is_given(const struct native *e, const struct attach *at);
+/* Give those away that were found in the process, where the other engine takes them; a warning
+ * counts those that are left out. 0 or -errno. */
+int native_give(struct native *e, struct native_process *p, struct diag *d);
+void native_places_free(struct native_places *places);
 
 /* ---- lang.c */
 

@@ -101,14 +101,22 @@ static struct inject_site *find_across(struct native_process *p, uint64_t pc)
 	return NULL;
 }
 
+static void forget_site(struct native_process *p, struct inject_site *s, const char *why)
+{
+	s->form = INJECT_NONE;
+	s->why = why;
+	s->body = 0;
+	p->steps[s - p->sites].count = p->steps[s - p->sites].done = 0;
+}
+
 /* The kernel will have a breakpoint there: then also at the site whose jump that breaks. */
 static void leave_to_kernel(struct native_process *p, uint64_t pc)
 {
 	struct inject_site *s;
 
 	while ((s = find_across(p, pc))) {
-		s->form = INJECT_NONE;
-		s->why = "the bytes after it are another probe's, which the kernel traces";
+		forget_site(p, s,
+			    "the bytes after it are another probe's, which the kernel traces");
 		pc = s->pc;
 	}
 }
@@ -215,6 +223,56 @@ void native_process_leave(struct native_process *p, const struct attach *at)
 
 	for (int i = 0; i < count; i++)
 		leave_to_kernel(p, p->sites[sites[i]].pc);
+}
+
+static bool is_apart(enum inject_form form)
+{
+	return form == INJECT_NOP10 || form == INJECT_RETARGET || form == INJECT_DISPLACED;
+}
+
+bool native_process_holds(struct native_process *p, const struct attach *at)
+{
+	size_t sites[MAPPED_MOST];
+	int count = find_sites(p, NULL, at, sites);
+
+	for (int i = 0; i < count; i++)
+		if (p->sites[sites[i]].is_on && is_apart(p->sites[sites[i]].form))
+			return true;
+	return false;
+}
+
+void native_process_each_across(struct native_process *p, const struct attach *at, site_fn *fn,
+				void *arg)
+{
+	size_t sites[MAPPED_MOST];
+	int count = find_sites(p, NULL, at, sites);
+
+	for (int i = 0; i < count; i++)
+		for (size_t k = 0; k < p->count; k++) {
+			const struct native_steps *steps = &p->steps[k];
+
+			if (k == sites[i] ||
+			    !inject_jumps_across(&p->sites[k], p->sites[sites[i]].pc))
+				continue;
+			for (size_t n = 0; n < steps->count; n++)
+				fn(arg, steps->all[n].attach);
+		}
+}
+
+int native_process_drop(struct native_process *p, const struct attach *at, struct diag *d)
+{
+	size_t sites[MAPPED_MOST];
+	int count = find_sites(p, NULL, at, sites), err = count < 0 ? count : 0;
+
+	for (int i = 0; i < count && !err; i++) {
+		struct inject_site *s = &p->sites[sites[i]];
+
+		leave_to_kernel(p, s->pc);
+		if (s->is_on)
+			err = inject_disable(p->x, s, 1, d);
+		forget_site(p, s, "the kernel traces it");
+	}
+	return err == -ESRCH ? 0 : err;
 }
 
 bool native_process_shares(struct native_process *p, const struct attach *at,
@@ -435,9 +493,12 @@ static void judge_changed(struct native_process *p, size_t site)
 
 	for (size_t i = 0; i < p->steps[site].count && s->form != INJECT_NONE; i++) {
 		const struct native_step *step = &p->steps[site].all[i];
+		const char *why = problem_at(s, step->clause, step->attach);
 
-		if (problem_at(s, step->clause, step->attach))
-			s->form = INJECT_NONE;
+		if (!why)
+			continue;
+		s->form = INJECT_NONE;
+		s->why = why;
 	}
 }
 

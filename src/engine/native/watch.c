@@ -124,10 +124,21 @@ unsigned native_count_late(const struct native *e)
 	return count;
 }
 
+/* Sites of the last extension that were not reached, and those that could not be armed. */
+static int give_rest(struct native *e, struct diag *d)
+{
+	int err = 0;
+
+	e->has_rest = false;
+	for (size_t i = 0; i < e->process_count && !err; i++)
+		if (!inject_has_ended(e->processes[i]->x))
+			err = native_give(e, e->processes[i], d);
+	return err;
+}
+
 /* Files that are mapped by now; `is_early`: nothing of them has run. */
 int native_look_at_files(struct native *e, struct native_process *p, bool is_early, struct diag *d)
 {
-	struct native_left_out left = {0};
 	size_t before = p->count;
 	bool is_new = !p->is_ready, wants_more;
 	uint64_t knocks = p->knocks ? knock_count(p) : 0;
@@ -140,11 +151,9 @@ int native_look_at_files(struct native *e, struct native_process *p, bool is_ear
 		err = turned;
 	p->has_waiting = false;
 	for (size_t i = 0; i < e->part_count && !err; i++)
-		err = native_add_clauses(p, e->parts[i], &left);
-	if (left.count > e->left_out && !err) {
-		native_say_left_out(&left, d);
-		e->left_out = left.count;
-	}
+		err = native_add_clauses(e, p, e->parts[i]);
+	if (!err && (p->count > before || turned))
+		err = native_give(e, p, d);
 	if (!is_new && !err)
 		native_langs_see(e, p);
 	wants_more = p->has_semaphores;
@@ -155,6 +164,8 @@ int native_look_at_files(struct native *e, struct native_process *p, bool is_ear
 		    !(is_early && native_process_renew(p))))
 		return err;
 	err = native_arm(e, p, d);
+	if (!err && e->has_rest)
+		err = give_rest(e, d);
 	if (!is_early && !is_new && !err)
 		expect_knock(e, p, knocks, d);
 	return err;
@@ -316,6 +327,8 @@ int native_rearm(struct engine *engine, struct diag *d)
 	err = answer_knocks(e, d);
 	if (!err)
 		err = native_answer_agents(e, d);
+	if (!err && e->has_rest)
+		err = give_rest(e, d);
 	if (err || at < e->look_at)
 		return err;
 	e->look_at = at + (native_listens(e) ? GUARD_NS / 10 : LOOK_NS);
