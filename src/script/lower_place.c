@@ -96,8 +96,11 @@ static const struct expr *find_words(const struct expr *e, uint64_t *offset)
 			return e->passed == PASSED_IN_WORDS ? e : NULL;
 		if (!has_parts(e->args[0]))
 			return NULL;
-		*offset +=
-			e->kind == EXPR_MEMBER ? e->member->offset : e->args[1]->value * e->number;
+		if (e->kind == EXPR_MEMBER)
+			*offset += e->member->offset;
+		else if (e->kind == EXPR_INDEX)
+			*offset += e->args[1]->value * e->number;
+		/* else it is *array: the first element */
 	}
 	return NULL;
 }
