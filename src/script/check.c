@@ -123,14 +123,29 @@ static void check_text_fits(struct check *c, const struct expr *value, uint32_t 
 	diag_hint(c->d, "declared as 'string', a variable has room for any text");
 }
 
+/* Is it a literal of 64 bits, of which the first is the sign for one and a digit for the other? */
+static bool is_other_sign(const struct expr *value, const struct type *t)
+{
+	return t->size == 8 && !t->show && !t->shown && (int64_t)value->value < 0 &&
+	       value->shape.type.is_signed != t->is_signed && !value->shape.type.show &&
+	       value->shape.type.shown;
+}
+
 /* A constant must be one of those that a declared number can be. */
 static void check_fits(struct check *c, const struct expr *value, const struct type *t)
 {
 	if (t->kind == TYPE_INT && expr_is_int(value) && value->is_const &&
-	    extend_bits(value->value, t->size, t->is_signed) != value->value)
+	    (extend_bits(value->value, t->size, t->is_signed) != value->value ||
+	     is_other_sign(value, t)))
 		check_error(c, value, "type-mismatch", "%.*s is not in the range of %s",
 			    (int)value->mark.len, c->s->text.ptr + value->mark.at,
 			    check_type_text(c, t));
+}
+
+/* Does the script say of which type it is? */
+static bool is_declared(const struct variable *v)
+{
+	return v->shape.type.size < 8 || (v->let && (v->let->named || v->let->arg_count));
 }
 
 void check_assign_variable(struct check *c, struct expr *target, struct expr *value,
@@ -155,9 +170,10 @@ void check_assign_variable(struct check *c, struct expr *target, struct expr *va
 		c->changed = true;
 	} else {
 		check_text_fits(c, value, v->most);
-		if (v->shape.type.size < 8) /* it is declared */
+		if (is_declared(v))
 			check_fits(c, value, &v->shape.type);
-		check_take_sign(c, &v->shape.type, value, &v->is_flexible);
+		else
+			check_take_sign(c, &v->shape.type, value, &v->is_flexible);
 		take_in(c, target, variable_name(v->name), "$", &v->shape.type, value, v->mark);
 	}
 	if (c->err)

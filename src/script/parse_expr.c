@@ -203,7 +203,23 @@ static void refuse_exit(struct parser *p, const struct expr *e)
 		diag_hint(p->d, "set a variable, 'break' and exit after the loop");
 }
 
-/* name = ( "args" | "ctx" ) ( "." | "->" ) word | word ( "(" list? ")" )? */
+/* "(" of a call; "!(" is that of a macro, in some texts */
+static bool take_call(struct parser *p)
+{
+	struct parser look;
+
+	if (!parse_is(p, TOKEN_NOT))
+		return parse_take(p, TOKEN_LPAREN);
+	look = *p;
+	look.d = look.lexer.d = NULL;
+	parse_advance(&look);
+	if (!parse_is(&look, TOKEN_LPAREN) || look.expansion_count != p->expansion_count)
+		return false;
+	parse_advance(p);
+	return parse_take(p, TOKEN_LPAREN);
+}
+
+/* name = ( "args" | "ctx" ) ( "." | "->" ) word | word ( "!"? "(" list? ")" )? */
 static struct expr *parse_name(struct parser *p)
 {
 	struct expr *args[MAX_ARGS], *e;
@@ -220,7 +236,7 @@ static struct expr *parse_name(struct parser *p)
 		name.text = p->token.text;
 		end = p->token.mark;
 		parse_expect(p, TOKEN_WORD, "a field's name");
-	} else if (parse_take(p, TOKEN_LPAREN)) {
+	} else if (take_call(p)) {
 		kind = EXPR_CALL;
 		end = parse_list(p, TOKEN_RPAREN, "',' or ')'", args, &count);
 	}

@@ -56,9 +56,9 @@ static const char *base_name(const struct type *t)
 	}
 }
 
-static void print_full(const struct type *t, struct buf *out);
+static void print_full(const struct ctype_machine *m, const struct type *t, struct buf *out);
 
-static void print_parts(const struct type *t, struct buf *out)
+static void print_parts(const struct ctype_machine *m, const struct type *t, struct buf *out)
 {
 	bool is_record = t->show == SHOW_RECORD;
 
@@ -67,7 +67,7 @@ static void print_parts(const struct type *t, struct buf *out)
 		buf_text(out, !i ? "" : is_record ? ", " : ",");
 		if (is_record)
 			buf_printf(out, ".%.*s = ", STR_FMT(t->elements[i].name));
-		print_full(&t->elements[i], out);
+		print_full(m, &t->elements[i], out);
 	}
 	buf_text(out, is_record ? " }" : ")");
 }
@@ -88,20 +88,36 @@ static bool is_sized_text(const struct type *t)
 	return !strcmp(base_name(t), "string") && t->kind != TYPE_NAME;
 }
 
+/* Numbers have one name, whatever C calls them: "uint64" for "size_t". */
+static void print_c(const struct ctype_machine *m, const struct ctype *t, struct buf *out)
+{
+	struct ctype_layout is = ctype_layout(t, m);
+	enum ctype_kind kind = ctype_kind(t);
+
+	if (kind == CTYPE_POINTER) {
+		print_c(m, ctype_resolve(t)->to, out);
+		buf_text(out, " *");
+	} else if (kind == CTYPE_INTEGER || kind == CTYPE_CHAR) {
+		buf_printf(out, "%sint%u", is.is_signed ? "" : "u", 8 * (unsigned)is.size);
+	} else {
+		ctype_print(out, t, STR(""));
+	}
+}
+
 /* "int64", "string[6]", "(int8,string[3])" */
-static void print_full(const struct type *t, struct buf *out)
+static void print_full(const struct ctype_machine *m, const struct type *t, struct buf *out)
 {
 	unsigned size = t->shown ? t->shown : t->size;
 
 	if (is_sized_text(t))
 		buf_printf(out, "string[%u]", type_capacity(t));
 	else if (t->ctype && t->show != SHOW_BOOL)
-		ctype_print(out, t->ctype, STR(""));
+		print_c(m, t->ctype, out);
 	else if (t->kind == TYPE_TUPLE && t->show == SHOW_ARRAY)
 		buf_printf(out, "%sint%u[%u]", t->elements[0].is_signed ? "" : "u",
 			   8 * t->elements[0].size, t->element_count);
 	else if (t->kind == TYPE_TUPLE)
-		print_parts(t, out);
+		print_parts(m, t, out);
 	else if (t->kind == TYPE_INT && t->show != SHOW_BOOL)
 		buf_printf(out, "%sint%u", t->is_signed ? "" : "u", 8 * size);
 	else if (t->kind == TYPE_BUF)
@@ -155,7 +171,7 @@ static void describe(struct check *c, struct expr *e, struct str *base, struct b
 	if (t.kind == TYPE_NONE)
 		check_error(c, e, "no-value", "this has no value and so no type");
 	*base = str_from(base_name(&t));
-	print_full(&t, full);
+	print_full(&c->s->tree.types.machine, &t, full);
 }
 
 /* e becomes (btf_id=0, base_type="int", full_type="int64"). */
