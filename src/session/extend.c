@@ -7,13 +7,11 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/hash.h"
 #include "find/process.h"
 #include "symbols/maps.h"
 
 #define WARNED_IMAGES 20
 #define REST_NS	      500000000u /* between two looks at everything */
-#define POLL_NS	      20000000u	 /* ... at mappings that are not announced */
 #define WAIT_NS	      100000000u /* from mapping a file until a process says that it waits */
 
 /* ---- the processes that are followed */
@@ -127,7 +125,7 @@ static int ask_for_waiting(struct nopal_trace *t, const struct find_query *q, fo
 	return total;
 }
 
-/* All images of the traced processes. Only the first must exist. */
+/* All images of the traced processes. Only the first must exist, when it begins. */
 static int ask_followed(struct nopal_trace *t, const struct find_query *q, found_fn *fn, void *arg,
 			struct diag *d)
 {
@@ -139,7 +137,8 @@ static int ask_followed(struct nopal_trace *t, const struct find_query *q, found
 
 		one.pid = process_visible_task(t->followed.pids[i]);
 		found = finder_sites(t->finder, &one, fn, arg, i ? NULL : d);
-		if (found < 0 && (i == 0 || found == -ENOMEM || found == -EINTR))
+		if (found < 0 &&
+		    ((i == 0 && !t->was_attached) || found == -ENOMEM || found == -EINTR))
 			return found;
 		total += found > 0 ? found : 0;
 	}
@@ -194,7 +193,7 @@ static int extend(struct nopal_trace *t, const struct script_source *source, boo
 	report = report_extend(t->report, program) ?: session_note_program(t, program);
 	if (!err && !report) {
 		later_armed(&t->later, image, clock_now());
-		later_armed_unheard(&t->later, t->pid, clock_now());
+		later_armed_unheard(&t->later, clock_now());
 	}
 	return report ? report : err;
 }
@@ -365,33 +364,6 @@ static int join_if_child(void *arg, pid_t pid)
 	return 0;
 }
 
-static int hash_file(void *arg, const struct mapped_file *file)
-{
-	uint64_t *hash = arg;
-
-	*hash = hash_bytes(*hash, &file->inode, sizeof(file->inode));
-	return 0;
-}
-
-/* An ordinary user hears of nothing: has the process mapped other files since the last look? */
-void session_poll_maps(struct nopal_trace *t)
-{
-	uint64_t now = clock_now(), hash = 0;
-	struct buf text = BUF_INIT;
-
-	if (now - t->later.looked_at_all < POLL_NS)
-		return;
-	maps_each_file(t->pid, &text, hash_file, &hash);
-	buf_free(&text);
-	if (t->maps_hash && hash != t->maps_hash) {
-		t->images = IMAGES_ALL;
-		/* 0: a thread that waits has made us look. */
-		t->later.unheard_since = t->later.looked_at_all ? t->later.polled_at : 0;
-	}
-	t->later.looked_at_all = t->later.polled_at = now;
-	t->maps_hash = hash;
-}
-
 static void note_waiter(void *arg, pid_t pid)
 {
 	struct nopal_trace *t = arg;
@@ -399,12 +371,13 @@ static void note_waiter(void *arg, pid_t pid)
 	pid_set_add(&t->waiters, pid);
 }
 
-/* Where mappings are not announced, they are looked at at once. */
 void session_hear(struct nopal_trace *t)
 {
 	t->waiters.count = 0;
-	if (t->state < SESSION_OVER && engine_hear(t->engine, note_waiter, t)) /* ORDER */
-		t->later.looked_at_all = 0;
+	if (t->state < SESSION_OVER) /* ORDER */
+		engine_hear(t->engine, note_waiter, t);
+	if (t->polls_maps)
+		session_poll_waiters(t);
 	forgive_waiters(t);
 }
 

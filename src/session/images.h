@@ -108,9 +108,8 @@ struct later {
 	bool everything;	/* news were lost: look at all there is */
 	uint64_t lost;		/* news, in all */
 	uint64_t looked_at_all; /* when, ns */
-	uint64_t polled_at;	/* when mappings that are not announced were looked at, ns */
-	uint64_t unheard_since; /* something was mapped after this time; 0: nothing, or somebody
-				   waits for it to be armed */
+	pid_t unheard_pid;	/* has mapped something, which was not announced ... */
+	uint64_t unheard_since; /* ... after this time; 0: none has */
 	uint64_t unknown;	/* images that could not be looked at */
 	uint64_t ended;		/* processes that ended before their image was armed ... */
 	uint64_t ended_after;	/* ... at most this long after they had mapped it, ns */
@@ -136,8 +135,9 @@ void later_choose_ways(struct later *l);
 /* Those that are asked for in this way (`pid` 0: by path) and have mapped this file have probes. */
 void later_found(struct later *l, pid_t pid, ino_t inode, const void *image);
 void later_armed(struct later *l, const void *image, uint64_t now);
-/* An image that this process has mapped at some time after `unheard_since` is armed. */
-void later_armed_unheard(struct later *l, pid_t pid, uint64_t now);
+/* Polling found that this process has mapped something after `since`; and it is armed by now. */
+void later_unheard(struct later *l, pid_t pid, uint64_t since);
+void later_armed_unheard(struct later *l, uint64_t now);
 /* All that waited has been looked at, as far as it could be. */
 void later_settle(struct later *l);
 /* This process waited until all that it has mapped was armed: nothing was missed. */

@@ -195,9 +195,16 @@ void later_armed(struct later *l, const void *image, uint64_t now)
 			l->waiting.items[i].armed_at = now;
 }
 
-void later_armed_unheard(struct later *l, pid_t pid, uint64_t now)
+void later_unheard(struct later *l, pid_t pid, uint64_t since)
 {
-	const struct mapped_image m = {.pid = pid, .mapped_at = l->unheard_since, .armed_at = now};
+	l->unheard_pid = pid;
+	l->unheard_since = since;
+}
+
+void later_armed_unheard(struct later *l, uint64_t now)
+{
+	const struct mapped_image m = {
+		.pid = l->unheard_pid, .mapped_at = l->unheard_since, .armed_at = now};
 
 	if (l->unheard_since)
 		add(l, &l->armed, &m);

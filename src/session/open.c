@@ -507,6 +507,7 @@ NOPAL_EXPORT void nopal_trace_close(struct nopal_trace *t)
 	image_watch_close(t->watch);
 	pid_set_free(&t->followed);
 	pid_set_free(&t->waiters);
+	polls_free(&t->polls);
 	later_free(&t->later);
 	while (t->process_count)
 		if (t->process_fds[--t->process_count] >= 0)

@@ -91,6 +91,12 @@ struct pid_set {
 	size_t count, cap;
 };
 
+struct polls {		      /* polls.c */
+	struct polled *items; /* owned; of each followed process */
+	size_t count, cap;
+	uint64_t looked_at; /* when, ns */
+};
+
 int pid_set_add(struct pid_set *f, pid_t pid); /* once each; -ENOMEM */
 bool pid_set_has(const struct pid_set *f, pid_t pid);
 void pid_set_remove(struct pid_set *f, pid_t pid);
@@ -148,7 +154,7 @@ struct nopal_trace {
 	struct pid_set waiters; /* they wait until what they have mapped is armed */
 	struct image_watch *watch; /* NULL: nothing to watch for */
 	bool polls_maps;    /* it may not be opened: look at the mappings from time to time */
-	uint64_t maps_hash; /* of them, at the last look */
+	struct polls polls; /* what was found then */
 	struct later later; /* images that were mapped meanwhile */
 	uint64_t heard_at;  /* when the watch last had events, ns */
 	enum images_wanted images;
@@ -207,10 +213,6 @@ int session_note_program(struct nopal_trace *t, const struct program *p);
 void session_open_watch(struct nopal_trace *t, struct diag *d);
 /* Look for probes in what was mapped lately, and attach them. */
 int session_extend(struct nopal_trace *t, struct diag *d);
-/* The same without the watch, which an ordinary user may not open: to be called from its opening
- * on.
- */
-void session_poll_maps(struct nopal_trace *t);
 /* Which processes wait until their sites are traced? */
 void session_hear(struct nopal_trace *t);
 /* Read the image watch; sets `images`, updates `followed` and the symbols. */
@@ -249,6 +251,12 @@ void session_see_stacks(struct nopal_trace *t, pid_t pid);
  * lost. */
 void session_note_stacks(struct nopal_trace *t, const struct image_event *event);
 void session_renew_stacks(struct nopal_trace *t, bool lost);
+/* ---- polls.c: without the watch, which an ordinary user may not open */
+/* Look for what followed processes have mapped; from when the watch could not be opened on. */
+void session_poll_maps(struct nopal_trace *t);
+/* Those who wait and are not known are followed from now on. */
+void session_poll_waiters(struct nopal_trace *t);
+void polls_free(struct polls *l);
 /* Report lost events and faults; `last` at the end of the run, else at most once a second. */
 void session_warn(struct nopal_trace *t, bool last);
 /* faults.c: what went wrong in scripts, as text: with -k what is new, else at the end all of it. */

@@ -148,7 +148,8 @@ static bool waits_for_nothing(const struct nopal_trace *t)
 		const struct clause *c = &t->program->clauses[i];
 
 		for (uint32_t k = 0; k < c->attach_count; k++) {
-			if (c->attaches[k].kind != ATTACH_BEGIN && c->attaches[k].kind != ATTACH_END)
+			if (c->attaches[k].kind != ATTACH_BEGIN &&
+			    c->attaches[k].kind != ATTACH_END)
 				return false;
 			begins |= c->attaches[k].kind == ATTACH_BEGIN;
 		}

@@ -60,6 +60,16 @@ traces() {
 	grep -qx '@n: 100' "$dir/out"
 }
 
+@test "programs whose probes are named without a path, by an ordinary user" {
+	run timeout 60 setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all \
+		"$NOPAL" -q -c "sh -c '$tick word a; for i in 1 2 3 4 5 6 7 8 9 10; do $tick word b; done'" \
+		-e 'usdt::tick:word { @[str(arg0)] = count() }'
+	echo "$output"
+	grep -qx '@\[a\]: 1' <<<"$output"
+	grep -qx '@\[b\]: 10' <<<"$output"
+	! grep -q 'warning: [0-9]' <<<"$output"
+}
+
 @test "a program that becomes another, and one that loads its library later" {
 	traces "sh -c 'exec $tick loop 100'"
 	grep -qx '@n: 100' <<<"$output"
