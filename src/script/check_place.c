@@ -348,6 +348,7 @@ static struct type bytes_of_text(struct check *c, struct expr *e, const struct t
 static void check_text_cast(struct check *c, struct expr *e, struct type to)
 {
 	struct expr *a = e->args[0];
+	bool changed = c->changed;
 
 	if (check_spelled_cast(c, e))
 		return;
@@ -361,6 +362,7 @@ static void check_text_cast(struct check *c, struct expr *e, struct type to)
 		return;
 	}
 	check_merge(c, &to, &a->shape.type);
+	c->changed = changed; /* only of what lasts */
 	check_widen(c, a, &to);
 	e->shape = shape_of(to);
 }

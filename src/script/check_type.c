@@ -242,7 +242,10 @@ void check_widen(struct check *c, struct expr *e, const struct type *t)
 	if (!e || (t->kind != TYPE_STR && t->kind != TYPE_BUF && t->kind != TYPE_TUPLE))
 		return;
 	if (target) {
-		check_merge(c, target, t);
+		struct type room = *t;
+
+		room.capacity = target->capacity; /* more room makes no other type of it */
+		check_merge(c, target, &room);
 		e->shape.type = *target;
 	} else if (e->kind == EXPR_TERNARY) {
 		if (!ternary_skips(e, true))
