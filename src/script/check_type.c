@@ -276,6 +276,7 @@ void check_widen(struct check *c, struct expr *e, const struct type *t)
 			return;
 		memcpy(elements, whole.elements, whole.element_count * sizeof(*elements));
 		elements[e->number] = *t;
+		elements[e->number].name = whole.elements[e->number].name;
 		whole.elements = elements;
 		check_widen(c, of, &whole);
 		e->shape.type = *t;

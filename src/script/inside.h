@@ -551,6 +551,7 @@ void emit_operator(struct lower *l, enum operator op, bool is_signed, uint16_t a
 uint16_t lower_reg(struct lower *l);
 uint16_t lower_const(struct lower *l, uint64_t value);
 uint16_t lower_slot(struct lower *l, const struct type *t);
+uint16_t lower_slot_like(struct lower *l, uint16_t slot); /* another one of its type */
 void lower_free_slot(struct lower *l, uint16_t slot); /* before its statement ends */
 uint32_t lower_intern(struct lower *l, struct text_list *list, struct str text);
 void lower_bind(struct lower *l, struct label *label);

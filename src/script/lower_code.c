@@ -160,6 +160,13 @@ uint16_t lower_slot(struct lower *l, const struct type *t)
 	return (uint16_t)l->slot_count++;
 }
 
+uint16_t lower_slot_like(struct lower *l, uint16_t slot)
+{
+	struct type type = l->slots[slot].type; /* a copy: the slots may move */
+
+	return lower_slot(l, &type);
+}
+
 void lower_free_slot(struct lower *l, uint16_t slot)
 {
 	if (slot < l->slot_count)

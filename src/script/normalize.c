@@ -447,7 +447,7 @@ static void lower_normalize(struct lower *l, const struct expr *e, uint16_t out)
 	struct loop loop;
 
 	make(&a);
-	m.out = lower_slot(l, &e->shape.type);
+	m.out = lower_slot_like(l, out); /* which may be larger than the result */
 	m.classes = table(l, a.classes, sizeof(a.classes));
 	m.next = table(l, a.next, sizeof(a.next));
 	m.act = table(l, a.act, sizeof(a.act));

@@ -318,14 +318,27 @@ static void lower_strlen(struct lower *l, const struct expr *e, uint16_t out)
 
 #define CONCAT_CAPACITY 1024 /* what sizeof() says at least, as in bpftrace */
 
-/* str_concat(a, b): room for all that both may hold */
+/* Room for all that both may hold. A text that is added to itself, as $s = str_concat($s, "x"),
+ * would grow in each pass: it is cut at 1024 bytes, or what one of them has. */
+static uint64_t concat_bytes(const struct check *c, const struct expr *e)
+{
+	uint64_t a = e->args[0]->shape.type.size, b = e->args[1]->shape.type.size;
+	uint64_t most = a > b ? a : b, before = e->number; /* in the last pass */
+
+	if (c->pass <= 2 || a + b <= before)
+		return a + b;
+	return most > CONCAT_CAPACITY ? most : CONCAT_CAPACITY;
+}
+
+/* str_concat(a, b) */
 static void check_concat(struct check *c, struct expr *e)
 {
-	uint64_t bytes = (uint64_t)e->args[0]->shape.type.size + e->args[1]->shape.type.size;
+	uint64_t bytes = concat_bytes(c, e);
 
 	if (bytes > PROGRAM_MAX_TEXT)
 		check_error(c, e, "too-long", "'str_concat' returns at most %u bytes",
 			    PROGRAM_MAX_TEXT);
+	e->number = bytes;
 	e->shape = shape_of(type_text(TYPE_STR, bytes));
 	if (bytes < CONCAT_CAPACITY)
 		e->shape.type.capacity = CONCAT_CAPACITY;
@@ -333,13 +346,18 @@ static void check_concat(struct check *c, struct expr *e)
 
 static void lower_concat(struct lower *l, const struct expr *e, uint16_t out)
 {
-	uint16_t all = lower_slot(l, &e->shape.type);
+	struct type both = type_text(TYPE_STR, (uint64_t)e->args[0]->shape.type.size +
+						       e->args[1]->shape.type.size);
+	bool fits = both.size <= l->slots[out].type.size; /* which may be larger than the result */
+	uint16_t all = fits ? lower_slot_like(l, out) : lower_slot(l, &both);
 
 	emit_si(l, OP_ZERO, all, 0);
 	for (unsigned i = 0; i < 2; i++)
 		emit_sti(l, OP_APPEND, all, lower_memory(l, e->args[i], &e->args[i]->shape.type),
 			 0);
-	emit_sti(l, OP_COPY, out, all, 0);
+	if (!fits)
+		emit_si(l, OP_ZERO, out, 0);
+	emit_sti(l, fits ? OP_COPY : OP_APPEND, out, all, 0);
 }
 
 /* strncmp(a, b, n): 0 when the first n bytes are equal */
