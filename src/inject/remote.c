@@ -229,6 +229,8 @@ static int open_thread(struct remote *r, struct diag *d)
 	if (err)
 		return err == -ENOTSUP ? refuse_program(x, d) : refuse_thread(x, err, d);
 	x->space.stub = find_room(x, &r->regs);
+	if (!x->space.stub && inject_has_ended(x)) /* it has called exec */
+		return -ESRCH;
 	if (!x->space.stub)
 		return diag_error(d, -ENOSPC, "user-mode-stub",
 				  "cannot trace process %d in user mode: no code in it ends in %u "

@@ -3,9 +3,10 @@
  *
  *   turns N        pieces of memory where the kernel puts them
  *   turns N near   also, half of the time, where the jump of the probe's nop leads
+ *   turns N stays  all the time, and where that of the nop before it would lead
  *
- * It does so from the start. After a line on stdin the probe turns:text is fired N times, with a
- * text on the heap. It prints "fired N" at the end. */
+ * It does so from the start, when it has printed "ready". After a line on stdin the probe
+ * turns:text is fired N times, with a text on the heap. It prints "fired N" at the end. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -21,6 +22,7 @@
 #define PAGE	 4096u
 #define AROUND	 (64 * PAGE)
 #define NOP_JUMP 0x7be0f0cdu /* bytes that the jump in a 10-byte nop leads back */
+#define PUN_JUMP 0x1f0f2e6bu /* ... and one in place of the 1-byte nop before it forward */
 
 static atomic_int is_over;
 
@@ -50,13 +52,16 @@ static void *map_anywhere(void *arg)
 	return NULL;
 }
 
+static void *map_around(uintptr_t address)
+{
+	return mmap((char *)(address & ~(uintptr_t)(PAGE - 1)) - AROUND, 2 * AROUND, PROT_NONE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
 static void *map_near(void *arg)
 {
-	char *at = (char *)(((uintptr_t)arg - NOP_JUMP) & ~(uintptr_t)(PAGE - 1)) - AROUND;
-
 	while (!is_over) {
-		void *piece = mmap(at, 2 * AROUND, PROT_NONE,
-				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		void *piece = map_around((uintptr_t)arg - NOP_JUMP);
 
 		usleep(200);
 		if (piece != MAP_FAILED)
@@ -79,8 +84,15 @@ int main(int argc, char **argv)
 	for (uintptr_t i = 1; i <= 2; i++)
 		if (pthread_create(&threads[count++], NULL, map_anywhere, (void *)i))
 			return 1;
-	if (argc > 2 && pthread_create(&threads[count++], NULL, map_near, (void *)fire))
+	if (argc > 2 && strcmp(argv[2], "stays") == 0) {
+		if (map_around((uintptr_t)fire - NOP_JUMP) == MAP_FAILED ||
+		    map_around((uintptr_t)fire + PUN_JUMP) == MAP_FAILED)
+			return 1;
+	} else if (argc > 2 && pthread_create(&threads[count++], NULL, map_near, (void *)fire)) {
 		return 1;
+	}
+	puts("ready");
+	fflush(stdout);
 	getchar();
 	for (; fired < atol(argv[1]); fired++)
 		fire(text);

@@ -190,8 +190,9 @@ void native_find_parts(struct gen *g)
 
 	g->body = first_of(g, calls);
 	g->guard = first_of(g, has_effect);
-	if (g->guard > g->body)
-		g->guard = g->body;
+	/* A run without a frame has no effect. */
+	if (g->guard > g->body || g->frame.in_scratch)
+		g->guard = g->body = g->guard < g->body ? g->guard : g->body;
 	g->has_hit = g->frame.in_scratch;
 	for (uint32_t i = g->body; i < c->insn_count; i++)
 		g->has_hit |= makes_hit(g, &c->code[i]);
