@@ -266,7 +266,7 @@ static bool is_plain_constant(const struct expr *e)
 	const struct type *t = &e->shape.type;
 
 	for (unsigned i = 0; i < e->arg_count; i++)
-		if (e->args[i]->kind == EXPR_CAST)
+		if (e->args[i] && e->args[i]->kind == EXPR_CAST)
 			return false; /* it has 64 bits, as has what is computed of it */
 	return e->is_const && t->kind == TYPE_INT && !t->show && !t->shown && !t->ctype &&
 	       (e->kind == EXPR_INT || e->kind == EXPR_UNARY || e->kind == EXPR_BINARY);
