@@ -261,6 +261,14 @@ static void type_binary(struct expr *e)
 		e->value = fold_binary(e->op, is_signed, a->value, b->value);
 }
 
+/* A number beside a text may be its address. */
+static void hint_at_text(struct check *c, const struct expr *number)
+{
+	if (expr_is_int(number) && !number->is_const)
+		diag_hint(c->d, "if it is the address of a string: str(%.*s)",
+			  (int)number->mark.len, c->s->text.ptr + number->mark.at);
+}
+
 /* string == string; probe == "text" */
 static void check_text_compare(struct check *c, struct expr *e)
 {
@@ -270,13 +278,17 @@ static void check_text_compare(struct check *c, struct expr *e)
 		       (a->shape.type.kind == TYPE_NAME && b->shape.type.kind == TYPE_NAME);
 
 	e->shape = shape_bool();
-	if (e->op != OPERATOR_EQ && e->op != OPERATOR_NE)
+	if (e->op != OPERATOR_EQ && e->op != OPERATOR_NE) {
 		check_error(c, e, "wrong-type", "'%s' does not work on strings",
 			    operator_text(e->op));
-	else if (!is_name && !(expr_is_text(a) && expr_is_text(b)) && !check_is_open(c, a) &&
-		 !check_is_open(c, b))
+		if (e->op == OPERATOR_ADD)
+			diag_hint(c->d, "str_concat(a, b) puts one after the other");
+	} else if (!is_name && !(expr_is_text(a) && expr_is_text(b)) && !check_is_open(c, a) &&
+		   !check_is_open(c, b)) {
 		check_error(c, e, "wrong-type", "cannot compare %s with %s",
 			    check_type_text(c, &a->shape.type), check_type_text(c, &b->shape.type));
+		hint_at_text(c, expr_is_text(a) ? b : a);
+	}
 }
 
 /* Can values of these types be the same? Then their parts are compared one by one. */

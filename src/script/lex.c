@@ -311,8 +311,10 @@ static int lex_sign(struct lexer *l, struct token *t)
 	if (c < ' ' || c > '~')
 		return diag_error_at(l->d, -EINVAL, "stray-character", lex_span(l, t->mark),
 				     "stray byte '\\x%02x'", (unsigned char)c);
-	return diag_error_at(l->d, -EINVAL, "stray-character", lex_span(l, t->mark), "stray '%c'",
-			     c);
+	diag_error_at(l->d, -EINVAL, "stray-character", lex_span(l, t->mark), "stray '%c'", c);
+	if (c == '\'')
+		diag_hint(l->d, "strings are in double quotes: \"text\"");
+	return -EINVAL;
 }
 
 static int lex_any(struct lexer *l, struct token *t)

@@ -44,9 +44,11 @@ static void check_print(struct check *c, struct expr *e)
 		check_print_map(c, e);
 		return;
 	}
-	if (e->arg_count > 1)
+	if (e->arg_count > 1) {
 		check_error(c, e->args[1], "wrong-arg-count",
-			    "only a whole map can be limited to its largest values");
+			    "'print' takes one value; only a whole map has a limit after it");
+		diag_hint(c->d, "several values: print((a, b)), or printf(\"%%s %%s\\n\", a, b)");
+	}
 	if (a->kind == EXPR_MAP) {
 		check_print_entry(c, a);
 		return;

@@ -122,9 +122,12 @@ static struct expr *parse_bound(struct parser *p)
 static void parse_for(struct parser *p, struct stmt *s)
 {
 	bool in_paren = parse_take(p, TOKEN_LPAREN);
+	int before = p->err;
 
 	s->target = parse_variable(p);
 	parse_expect(p, TOKEN_COLON, "':'");
+	if (p->err && !before)
+		diag_hint(p->d, "loops are for $i : 0..10 { ... } and for $entry : @map { ... }");
 	s->value = parse_bound(p);
 	if (s->value->kind != EXPR_MAP || s->value->arg_count || parse_is(p, TOKEN_RANGE)) {
 		parse_expect(p, TOKEN_RANGE, "'..'");
