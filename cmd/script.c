@@ -29,6 +29,7 @@ static const struct refusal { const char *option, *instead; } refusals[] = {
 	{"--emit-llvm",            "needs LLVM, which compiles no script here: --dump=program shows the code"},
 	{"--aot",                  "is not needed: a script is compiled in milliseconds"},
 	{"--mode",                 "has test, bench and format here: --dump=program shows what a script is compiled to"},
+	{"--debuginfo",            "is not needed for /usr/lib/debug and what debuginfod has fetched: debug files are found there by build id"},
 	{"--traceable-functions",  "is not read: the kernel says which of its functions can be traced"},
 };
 /* clang-format on */
@@ -122,6 +123,8 @@ static const struct option script_options[] = {
 	{NULL, "--emit-elf",           "FILE",             take_refused,   0,                          NULL},
 	{NULL, "--emit-llvm",          "FILE",             take_refused,   0,                          NULL},
 	{NULL, "--aot",                "FILE",             take_refused,   0,                          NULL},
+	{NULL, "--debuginfo",          "DIR",              take_refused,   0,                          NULL},
+	{NULL, "--dwarf-pid",          "PID",              take_nothing,   0,                          NULL}, /* bpftrace's; stacks of all processes are walked */
 	{NULL, "--traceable-functions", "FILE",            take_refused,   0,                          NULL},
 	{"-b", "--btf",                NULL,               take_nothing,   0,                          NULL}, /* bpftrace's; types of the kernel are always known */
 	{0},

@@ -95,6 +95,14 @@ setup() {
 	done
 }
 
+# refused: `--debuginfo DIR` | debug files are found by their build id under `/usr/lib/debug` and in the cache of debuginfod
+@test "folders with debug files are not taken, and --dwarf-pid changes nothing" {
+	run -2 "$NOPAL" --debuginfo /tmp -e 'BEGIN { }'
+	[[ "$output" == *"error: bpftrace's '--debuginfo' is not needed for /usr/lib/debug"* ]]
+	run -0 --separate-stderr "$NOPAL" -q --dwarf-pid 1 -e 'BEGIN { print(1); }'
+	[ "$output" = 1 ]
+}
+
 # refused: `path()` of a value in a variable or map, or outside of `iter`, `fentry` and `fexit` | the kernel takes only
 #   pointers that its verifier has followed
 # refused: `ctx` outside of `iter` | `reg("di")` reads its registers
