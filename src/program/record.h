@@ -96,6 +96,7 @@ struct run_fault {
 		FAULT_UNSEEN,	/* a return whose call was not seen */
 		FAULT_LOOKUP,	/* -k: a key that is read, and not there */
 		FAULT_DELETION, /* -k: ... that is deleted */
+		FAULT_ASK,	/* user mode: of the system, by a process that must make no calls */
 		FAULT_KINDS
 	} kind;
 	uint64_t count;

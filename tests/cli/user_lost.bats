@@ -215,3 +215,23 @@ sums() {
 	grep -qx '@n: 1000' "$dir/kernel/out"
 	says user-mode-shadowed "events there are missed until they are removed" "$user_messages"
 }
+
+@test "what a process must not ask the system is 0, or unreadable, and counted at its place" {
+	start_target "$TARGETS/sealed"
+	"$NOPAL" --engine=native -q -p $target -e 'usdt:sealed:fire { @u = sum(uid); }
+		usdt:sealed:fire { @c[comm] = count(); @g[gid] = count(); @t[tid] = count() }' >"$dir/out" 2>"$dir/err" 3>&- &
+	tracer=$!
+	awaits grep -q memfd:nopal "/proc/$target/maps"
+	sleep 1
+	echo >&8
+	wait $target
+	wait $tracer
+	cat "$dir/out" "$dir/err"
+	grep -qx '@u: 0' "$dir/out"
+	grep -qx '@c\[(unreadable)\]: 1000' "$dir/out"
+	grep -qx '@g\[0\]: 1000' "$dir/out"
+	grep -qx "@t\[$target\]: 1000" "$dir/out"
+	faults='warning: 1000 reads failed: the process has a system call filter, and may not ask the system'
+	[ "$(cat "$dir/out" "$dir/err" | grep -c "$faults")" = 3 ]
+	grep -q "^-e:1:.*$faults" "$dir/out" "$dir/err"
+}

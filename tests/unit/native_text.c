@@ -237,8 +237,9 @@ static void texts_are_compared(void **state)
 
 static void literals_and_names_fill_slots(void **state)
 {
-	const struct layout layout = {0};
-	struct hit h = {.layout = &layout};
+	const struct layout layout = {.span_count = 1};
+	uint64_t faults[FAULT_KINDS] = {0};
+	struct hit h = {.layout = &layout, .base = (char *)faults};
 	uint64_t slot[4];
 
 	(void)state;
@@ -250,10 +251,12 @@ static void literals_and_names_fill_slots(void **state)
 	inside_text(slot, 8, "too long!", 9);
 	assert_int_equal(slot[0], 8 | (uint64_t)TEXT_CUT << 32);
 	h.no_calls = &one;
-	inside_comm(&h, slot, 24);
+	inside_comm(&h, slot, 24, 0);
 	assert_int_equal(slot[0], (uint64_t)TEXT_UNREADABLE << 32);
+	assert_int_equal(inside_uid(&h, 0), 0);
+	assert_int_equal(faults[FAULT_ASK], 2);
 	h.no_calls = NULL;
-	inside_comm(&h, slot, 24);
+	inside_comm(&h, slot, 24, 0);
 	assert_int_equal(slot[0], strlen("native_text"));
 	assert_memory_equal(&slot[1], "native_text", 11);
 }

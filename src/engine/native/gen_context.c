@@ -281,17 +281,16 @@ static void ask_pid(struct gen *g, const struct cold *cold)
 {
 	struct aside a = native_aside_begin(g, 0);
 
-	(void)cold;
 	native_aside_hit(g);
-	native_call(g, INSIDE_PID, HIT);
+	native_call(g, INSIDE_PID, HIT, IMM(cold->insn->span));
 	native_aside_end(g, &a);
 }
 
 /* ACC = the process's id. A child has none in its page and asks the system. */
-void native_pid(struct gen *g)
+void native_pid(struct gen *g, const struct insn *in)
 {
 	struct native_code *c = g->code;
-	int known = asm_label(c), ask = native_cold(g, NULL, ask_pid, known);
+	int known = asm_label(c), ask = native_cold(g, in, ask_pid, known);
 
 	asm_const(c, ACC, g->place->process + offsetof(struct process_page, pid));
 	asm_load(c, 8, false, ACC, MEM(ACC, 0));
@@ -323,10 +322,10 @@ static void read_nsecs(struct gen *g)
 	asm_alu_load(c, ALU_ADD, ACC, MEM(TMP, offsetof(struct clock_line, ns)));
 }
 
-static void read_tid(struct gen *g)
+static void read_tid(struct gen *g, const struct insn *in)
 {
 	if (g->place->tid == NATIVE_NONE)
-		native_call(g, INSIDE_TID, HIT);
+		native_call(g, INSIDE_TID, HIT, IMM(in->span));
 	else
 		asm_load(g->code, 4, false, ACC, MEM_THREAD(g->place->tid));
 }
@@ -338,12 +337,12 @@ void native_builtin(struct gen *g, const struct insn *in)
 	switch ((enum builtin)in->imm) {
 	/* Where these are not the same, native.c leaves the clause to the kernel. */
 	case BUILTIN_PID:
-	case BUILTIN_INIT_PID: native_pid(g); break;
+	case BUILTIN_INIT_PID: native_pid(g, in); break;
 	case BUILTIN_TID:
-	case BUILTIN_INIT_TID: read_tid(g); break;
-	case BUILTIN_UID: native_call(g, INSIDE_UID, HIT); break;
-	case BUILTIN_GID: native_call(g, INSIDE_GID, HIT); break;
-	case BUILTIN_CPU: native_call(g, INSIDE_CPU, HIT); break;
+	case BUILTIN_INIT_TID: read_tid(g, in); break;
+	case BUILTIN_UID: native_call(g, INSIDE_UID, HIT, IMM(in->span)); break;
+	case BUILTIN_GID: native_call(g, INSIDE_GID, HIT, IMM(in->span)); break;
+	case BUILTIN_CPU: native_call(g, INSIDE_CPU, HIT, IMM(in->span)); break;
 	case BUILTIN_RAND: native_call(g, INSIDE_RAND, HIT); break;
 	case BUILTIN_NSECS: read_nsecs(g); break;
 	case BUILTIN_ELAPSED:

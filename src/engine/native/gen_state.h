@@ -273,6 +273,6 @@ void native_put_fields(struct gen *g, const struct insn *in, struct asm_mem m);
 /* The thread pointer; what a general register held; ACC = the process's id. */
 void native_thread_pointer(struct gen *g, int to);
 void native_saved(struct gen *g, int reg, int to);
-void native_pid(struct gen *g);
+void native_pid(struct gen *g, const struct insn *in);
 
 #endif

@@ -42,8 +42,8 @@ void native_buf(struct gen *g, const struct insn *in)
 
 void native_comm(struct gen *g, const struct insn *in)
 {
-	native_call(g, INSIDE_COMM, HIT, MEMORY(native_slot(g, in->s, 0)),
-		    IMM(slot_size(g, in->s)));
+	native_call(g, INSIDE_COMM, HIT, MEMORY(native_slot(g, in->s, 0)), IMM(slot_size(g, in->s)),
+		    IMM(in->span));
 }
 
 void native_strcmp(struct gen *g, const struct insn *in)
@@ -147,7 +147,7 @@ void native_byte(struct gen *g, const struct insn *in)
 
 void native_script_stack(struct gen *g, const struct insn *in)
 {
-	native_pid(g);
+	native_pid(g, in);
 	asm_mov(g->code, W4, ACC);
 	native_call(g, INSIDE_LSTACK, HIT, MEMORY(native_slot(g, in->s, 0)),
 		    IMM(slot_size(g, in->s)), IMM((uint64_t)in->imm), IMM(g->place->lang),
@@ -164,7 +164,7 @@ void native_stack(struct gen *g, const struct insn *in)
 	asm_store(c, 8, native_at(g, pair), ACC);
 	asm_lea(c, ACC, native_at(g, 0));
 	asm_store(c, 8, native_at(g, pair - 8), ACC);
-	native_pid(g);
+	native_pid(g, in);
 	asm_mov(c, W4, ACC);
 	native_call(g, INSIDE_USTACK, HIT, MEMORY(native_slot(g, in->s, 0)),
 		    IMM(slot_size(g, in->s)), IMM(g->place->site), MEMORY(native_at(g, pair)),

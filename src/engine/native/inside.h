@@ -113,8 +113,8 @@ void inside_buf(struct hit *h, uint64_t *slot, uint64_t address, uint64_t want, 
 /* `size` may have INSIDE_PADDED. OP_TEXT: `len` bytes of a literal that lies near the trampoline;
  * cut to `size`. */
 void inside_text(uint64_t *slot, uint64_t size, const char *text, uint64_t len);
-/* OP_COMM, by prctl(2); TEXT_UNREADABLE when there must be no calls */
-void inside_comm(struct hit *h, uint64_t *slot, uint64_t size);
+/* OP_COMM, by prctl(2); TEXT_UNREADABLE and FAULT_ASK when there must be no calls */
+void inside_comm(struct hit *h, uint64_t *slot, uint64_t size, uint64_t span);
 /* OP_STRCMP: 0 when equal in the first `most` bytes (UINT64_MAX: wholly), else 1 */
 uint64_t inside_strcmp(const uint64_t *a, const uint64_t *b, uint64_t most);
 /* OP_APPEND: `sizes` are those of the slots, that of `to` with INSIDE_PADDED, as INSIDE_SIZES has
@@ -182,14 +182,15 @@ uint64_t inside_nsecs(struct hit *h, uint64_t tsc);
 /* A system call, of five arguments at most. -ENOSYS: there must be none now. */
 int64_t inside_call(const struct hit *h, int64_t number, uint64_t a, uint64_t b, uint64_t c,
 		    uint64_t d, uint64_t e);
-/* By system calls: getpid(2), gettid(2), getuid(2), getgid(2): numbers as the process sees them. */
-uint64_t inside_pid(struct hit *h);
-uint64_t inside_tid(struct hit *h);
-uint64_t inside_uid(struct hit *h);
-uint64_t inside_gid(struct hit *h);
+/* By system calls: getpid(2), gettid(2), getuid(2), getgid(2): numbers as the process sees them. 0
+ * and FAULT_ASK when there must be no calls. */
+uint64_t inside_pid(struct hit *h, uint64_t span);
+uint64_t inside_tid(struct hit *h, uint64_t span);
+uint64_t inside_uid(struct hit *h, uint64_t span);
+uint64_t inside_gid(struct hit *h, uint64_t span);
 /* OP_F2I of IEEE bits of `size` bytes; without SSE. */
 uint64_t inside_f2i(uint64_t bits, uint64_t size);
 uint64_t inside_rand(struct hit *h);
-uint64_t inside_cpu(struct hit *h);
+uint64_t inside_cpu(struct hit *h, uint64_t span); /* likewise */
 
 #endif

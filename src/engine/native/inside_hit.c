@@ -141,46 +141,50 @@ int64_t inside_call(const struct hit *h, int64_t number, uint64_t a, uint64_t b,
 	return result;
 }
 
-static uint64_t id_by_call(const struct hit *h, int64_t number)
+static uint64_t id_by_call(struct hit *h, int64_t number, uint64_t span)
 {
 	int64_t id = inside_call(h, number, 0, 0, 0, 0, 0);
 
-	return id < 0 ? 0 : (uint32_t)id;
+	if (id >= 0)
+		return (uint32_t)id;
+	inside_fault(h, span, FAULT_ASK);
+	return 0;
 }
 
-uint64_t inside_pid(struct hit *h)
+uint64_t inside_pid(struct hit *h, uint64_t span)
 {
 	uint64_t pid = h->process ? word_load(&h->process->pid) : 0;
 
-	return pid ? pid : id_by_call(h, CALL_GETPID);
+	return pid ? pid : id_by_call(h, CALL_GETPID, span);
 }
 
-uint64_t inside_tid(struct hit *h)
+uint64_t inside_tid(struct hit *h, uint64_t span)
 {
-	return id_by_call(h, CALL_GETTID);
+	return id_by_call(h, CALL_GETTID, span);
 }
 
-uint64_t inside_uid(struct hit *h)
+uint64_t inside_uid(struct hit *h, uint64_t span)
 {
-	return id_by_call(h, CALL_GETUID);
+	return id_by_call(h, CALL_GETUID, span);
 }
 
-uint64_t inside_gid(struct hit *h)
+uint64_t inside_gid(struct hit *h, uint64_t span)
 {
-	return id_by_call(h, CALL_GETGID);
+	return id_by_call(h, CALL_GETGID, span);
 }
 
-uint64_t inside_cpu(struct hit *h)
+uint64_t inside_cpu(struct hit *h, uint64_t span)
 {
 #if defined(__x86_64__)
-	(void)h;
+	(void)h, (void)span;
 	return this_cpu();
 #else
 	uint32_t cpu = h->rseq ? *(volatile uint32_t *)(void *)(h->rseq + 4) : UINT32_MAX;
 
-	if (cpu == UINT32_MAX)
-		inside_call(h, CALL_GETCPU, (uintptr_t)&cpu, 0, 0, 0, 0);
-	return cpu;
+	if (cpu != UINT32_MAX || inside_call(h, CALL_GETCPU, (uintptr_t)&cpu, 0, 0, 0, 0) >= 0)
+		return cpu;
+	inside_fault(h, span, FAULT_ASK);
+	return 0;
 #endif
 }
 

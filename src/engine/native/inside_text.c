@@ -277,12 +277,13 @@ void inside_text(uint64_t *slot, uint64_t size, const char *text, uint64_t len)
 	finish(slot, size, part, len > most ? TEXT_CUT : 0);
 }
 
-void inside_comm(struct hit *h, uint64_t *slot, uint64_t size)
+void inside_comm(struct hit *h, uint64_t *slot, uint64_t size, uint64_t span)
 {
 	char name[COMM_SIZE] = "";
 	uint64_t len = 0;
 
 	if (inside_call(h, CALL_PRCTL, GET_NAME, (uintptr_t)name, 0, 0, 0) < 0) {
+		inside_fault(h, span, FAULT_ASK);
 		finish(slot, size, 0, TEXT_UNREADABLE);
 		return;
 	}
