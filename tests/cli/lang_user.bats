@@ -5,6 +5,7 @@ load lang_stacks
 setup() {
 	[ "$(id -u)" = 0 ] || skip "needs root, to become an ordinary user"
 	[ "$(uname -m)" = x86_64 ] || skip "stacks of scripts are read on x86-64"
+	[ -z "${SAN:-}" ] || skip "a preloaded library and the address sanitizer exclude each other"
 	need_program setpriv
 	need_program gcc
 	cd "$BATS_TEST_TMPDIR"
