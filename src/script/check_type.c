@@ -254,7 +254,8 @@ void check_widen(struct check *c, struct expr *e, const struct type *t)
 			check_widen(c, e->args[2], t);
 		e->shape.type = *t;
 	} else if (e->kind == EXPR_CAST && t->kind == TYPE_STR) {
-		check_widen(c, e->args[0], t);
+		if (e->args[0]->shape.type.kind == TYPE_STR) /* else it is spelled out */
+			check_widen(c, e->args[0], t);
 		e->shape.type = *t;
 	} else if (e->kind == EXPR_BLOCK) {
 		if (e->arg_count)
