@@ -245,6 +245,8 @@ static void check_element(struct check *c, struct expr *e)
 			    (unsigned long long)e->number,
 			    t->kind == TYPE_NONE ? "something without a value"
 						 : check_type_text(c, t));
+	else if (t->show == SHOW_RECORD)
+		check_error(c, e, "bad-element", "the parts of a record have names, not numbers");
 	else if (e->number >= t->element_count)
 		check_error(c, e, "bad-element", "the tuple has %u elements: .0 to .%u",
 			    t->element_count, t->element_count - 1);

@@ -367,11 +367,22 @@ static void check_text_cast(struct check *c, struct expr *e, struct type to)
 	e->shape = shape_of(to);
 }
 
+/* Does an array of so many bytes, up to 8, have all of a number? A literal has no size of its own. */
+static bool holds_number(const struct expr *e, uint64_t bytes)
+{
+	const struct type *t = &e->shape.type;
+
+	if (!e->is_const || e->kind == EXPR_CAST)
+		return bytes >= (t->shown ? t->shown : t->size);
+	return bytes == 8 || extend_bits(e->value, (unsigned)bytes, false) == e->value ||
+	       extend_bits(e->value, (unsigned)bytes, true) == e->value;
+}
+
 static struct type byte_array_type(struct check *c, struct expr *e, const struct ctype *t)
 {
 	const struct type *from = &e->args[0]->shape.type;
 	struct type of = check_value_type(c, t->to);
-	uint64_t count = 0, most = e->args[0]->is_const ? 8 : from->size;
+	uint64_t count = 0;
 
 	if (e->args[0]->kind == EXPR_STRING && of.kind == TYPE_INT && of.size == 1 &&
 	    (!ctype_count(t, &count) || count == e->args[0]->text.len + 1))
@@ -381,8 +392,8 @@ static struct type byte_array_type(struct check *c, struct expr *e, const struct
 		return of;
 	}
 	if (!ctype_count(t, &count))
-		count = (most = from->shown ? from->shown : from->size) / of.size;
-	if (!count || count * of.size > 8 || (count * of.size != most && !e->args[0]->is_const)) {
+		count = (from->shown ? from->shown : from->size) / of.size;
+	if (!count || count * of.size > 8 || !holds_number(e->args[0], count * of.size)) {
 		check_error(c, e, "bad-cast", "cannot cast %u bytes to %llu", from->size,
 			    (unsigned long long)count * of.size);
 		return of;
@@ -423,7 +434,7 @@ static void check_target(struct check *c, const struct expr *e, const struct typ
 			break;
 		t = t->to;
 	}
-	if (t && c->v->count && ctype_is_composite(t) && !check_ctype_known(t))
+	if (t && c->v->count && !check_ctype_known(t))
 		check_unknown_type(c, e, t);
 }
 
