@@ -95,6 +95,8 @@ static const struct {
 	{"ustackdepth", "ustack"},   {"stack",     "ustack"},  {"jstack",     "ustack"},
 	{"timestamp",  "nsecs"},     {"walltimestamp", "nsecs"}, {"probename", "probe"},
 	{"probefunc",  "func"},      {"average",   "avg"},     {"trunc",      "clear"},
+	{"printa",     "print"},     {"tracemem",  "buf"},     {"vtimestamp", "nsecs"},
+	{"curthread",  "curtask"},
 	/* clang-format on */
 };
 
