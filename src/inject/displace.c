@@ -90,8 +90,7 @@ static bool is_sure(const uint8_t *modrm, uint8_t rex, enum kind kind, const uin
 	return kind == KIND_LEA || memory_is_sure(modrm, rex);
 }
 
-/* False: it cannot. *relative: its distance to an address, of 4 bytes; NULL: it has none. */
-static bool can_move(const uint8_t *insn, const uint8_t **relative)
+bool can_move(const uint8_t *insn, const uint8_t **relative)
 {
 	enum kind kind;
 	unsigned reg;

@@ -71,7 +71,8 @@ struct inject_site {
 	 */
 	uint64_t copy, copy_end;
 	uint8_t copied_len, copied[INJECT_COPY_MAX];
-	uint64_t body; /* the trampoline; the caller sets it before inject_enable() */
+	bool is_several; /* the jump takes the place of several instructions */
+	uint64_t body;	 /* the trampoline; the caller sets it before inject_enable() */
 	bool is_on;
 	bool was_on;	/* some time: its image may come and go */
 	bool is_raised; /* its semaphore */
@@ -148,6 +149,8 @@ enum inject_libc {
 	LIBC_SYSCALL, /* syscall(): just before the call, whose number and arguments are in place */
 	LIBC_CLONE,   /* just before clone(2), whose number is not in place; x86-64 */
 	LIBC_CLONE3,
+	LIBC_OWN, /* before a call of the program's own code; what is moved must run first; x86-64
+		   */
 };
 
 struct inject_place {
@@ -156,8 +159,9 @@ struct inject_place {
 	struct inject_site site;
 };
 
-/* Plan those of them that are as expected, at most `most`; how many, or -ENOMEM. */
-int inject_plan_libc(struct inject *x, struct inject_place *out, unsigned most);
+/* Plan those of them that are as expected, at most `most`; how many, or -ENOMEM. *all: no other
+ * system call in the code of the program is known to make a filter. */
+int inject_plan_libc(struct inject *x, struct inject_place *out, unsigned most, bool *all);
 /* A trampoline makes a system call of the program there. Threads that wait in it do not count as
  * being in code of ours. */
 void inject_waits_at(struct inject *x, uint64_t address);

@@ -112,7 +112,8 @@ struct inject {
 	uint64_t old[LEDGERS_MOST]; /* ledgers of sessions that are over */
 	unsigned old_count;
 	bool may_displace;
-	uint64_t waits[WAITS_MOST]; /* addresses: see inject_waits_at() */
+	const struct threads *stopped; /* while they are; else NULL */
+	uint64_t waits[WAITS_MOST];    /* addresses: see inject_waits_at() */
 	unsigned wait_count;
 	uint8_t ss, dd;		   /* of the last nop5 */
 	uint64_t shelf, shelf_end; /* a page of landings that may be anywhere near */
@@ -259,14 +260,23 @@ int landing_near(struct inject *x, uint64_t near, unsigned size, uint64_t *out);
 int plan_settle(struct inject *x, struct inject_site *s, enum inject_form form, unsigned fixed);
 /* The site has no plan any more: what it took is free. */
 void plan_forget(struct inject *x, struct inject_site *s);
-/* One of the C library, by the instruction that is moved; that of the loader, by its bytes. 0;
- * -ENOENT, -ENOSPC: it cannot be; -ENOMEM. */
-int plan_moved(struct inject *x, uint64_t at, const uint8_t *insn, struct inject_site *s);
+/* One of the C library, by the instructions that are moved, of 5 bytes or more; that of the loader,
+ * by its bytes. 0; -ENOENT, -ENOSPC: it cannot be; -ENOMEM. */
+int plan_moved(struct inject *x, uint64_t at, const uint8_t *insn, unsigned len,
+	       struct inject_site *s);
 int plan_returned(struct inject *x, struct inject_site *s, const uint8_t *code);
 /* Is all that its jump needs mapped? */
 bool plan_is_mapped(const struct inject *x, const struct inject_site *s);
 bool plan_is_disturbed(const struct inject *x, uint64_t patch, unsigned len, uint64_t fixed,
 		       unsigned fixed_len);
+
+/* Can an instruction be run elsewhere, without a fault? *relative: its distance to an address, of 4
+ * bytes; NULL: it has none. */
+bool can_move(const uint8_t *insn, const uint8_t **relative);
+/* own.c: system calls in this code that may make a filter, as places; how many, or -ENOMEM. *all:
+ * there are no others. */
+int own_plan(struct inject *x, uint64_t start, const uint8_t *code, size_t len,
+	     struct inject_place *out, unsigned most, bool *all);
 
 /* Memory of an instruction that is always mapped: of the image, or of the stack. */
 bool memory_is_sure(const uint8_t *modrm, uint8_t rex);

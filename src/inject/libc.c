@@ -41,9 +41,11 @@
 #include "base/array.h"
 #include "symbols/maps.h"
 
-#define CODE_MOST (16u << 20) /* of a C library */
-#define MOST_LEN  16
-#define CALL_LEN  (LANDING_FAR > JUMP_NEAR ? 2 : 4) /* syscall or svc */
+#define CODE_MOST    (16u << 20) /* of a C library */
+#define PROGRAM_MOST (128u << 20)
+#define MOST_LEN     16
+#define OWN_CALLS    (LANDING_FAR > JUMP_NEAR)	       /* they are found: own.c */
+#define CALL_LEN     (LANDING_FAR > JUMP_NEAR ? 2 : 4) /* syscall or svc */
 
 struct pattern {
 	enum inject_libc what;
@@ -72,6 +74,7 @@ static const struct pattern patterns[] = {
 
 struct search {
 	struct range libc, program;
+	bool is_glibc;
 	uint64_t device, inode; /* of the program */
 };
 
@@ -81,18 +84,20 @@ static int take_code(void *arg, const struct mapped_file *m)
 	struct str name = str_after_last(m->path, '/');
 	struct search *s = arg;
 
-	if (!m->inode || m->access[2] != 'x' || m->end - m->start > CODE_MOST)
+	if (!m->inode || m->access[2] != 'x' || m->end - m->start > PROGRAM_MOST)
 		return 0;
 	if (m->inode == s->inode && m->device == s->device && !s->program.end)
 		s->program = (struct range){.start = m->start, .end = m->end};
-	for (size_t i = 0; i < COUNT(names) && !s->libc.end; i++)
-		if (str_starts(name, names[i]))
+	for (size_t i = 0; i < COUNT(names) && !s->libc.end && m->end - m->start <= CODE_MOST; i++)
+		if (str_starts(name, names[i])) {
 			s->libc = (struct range){.start = m->start, .end = m->end};
+			s->is_glibc =
+				str_starts(name, STR("libc.so.")) || str_starts(name, STR("libc-"));
+		}
 	return 0;
 }
 
-/* A static program has the functions in itself. */
-static bool find_code(struct inject *x, struct range *out)
+static struct search find_code(struct inject *x)
 {
 	struct buf text = BUF_INIT;
 	struct search s = {.inode = 0};
@@ -107,8 +112,7 @@ static bool find_code(struct inject *x, struct range *out)
 	if (!maps_read(x->pid, &text))
 		maps_parse_all(buf_as_str(&text), x->pid, take_code, &s);
 	buf_free(&text);
-	*out = s.libc.end ? s.libc : s.program;
-	return out->end;
+	return s;
 }
 
 /* ---- places */
@@ -158,7 +162,8 @@ static const uint8_t *find_moved(const struct pattern *p, const uint8_t *code, c
 }
 #endif
 
-int plan_moved(struct inject *x, uint64_t at, const uint8_t *insn, struct inject_site *s)
+int plan_moved(struct inject *x, uint64_t at, const uint8_t *insn, unsigned len,
+	       struct inject_site *s)
 {
 	uint8_t jump[LANDING_FAR];
 	int err;
@@ -166,7 +171,7 @@ int plan_moved(struct inject *x, uint64_t at, const uint8_t *insn, struct inject
 	*s = (struct inject_site){.pc = at,
 				  .patch = at,
 				  .len = JUMP_NEAR,
-				  .copied_len = JUMP_NEAR,
+				  .copied_len = (uint8_t)len,
 				  .is_far = LANDING_FAR > JUMP_NEAR};
 	if (crosses_page(s->pc, JUMP_NEAR) || plan_is_disturbed(x, s->pc, JUMP_NEAR, s->pc, 0))
 		return -ENOENT;
@@ -178,9 +183,9 @@ int plan_moved(struct inject *x, uint64_t at, const uint8_t *insn, struct inject
 	if (err)
 		return err;
 	memcpy(s->before, insn, JUMP_NEAR);
-	memcpy(s->copied, insn, JUMP_NEAR);
+	memcpy(s->copied, insn, len);
 	memcpy(s->after, jump, JUMP_NEAR);
-	s->copy_end = s->pc + JUMP_NEAR;
+	s->copy_end = s->pc + len;
 	s->resume = s->copy;
 	err = space_take(&x->space, s->copy, COPY_ROOM, false);
 	return err ? err : plan_settle(x, s, INJECT_DISPLACED, 0);
@@ -196,7 +201,7 @@ static int plan_pattern(struct inject *x, const struct pattern *p, uint64_t star
 	while (count < most && p->len &&
 	       (at = memmem(at, len - (size_t)(at - code), p->bytes, p->len))) {
 		const uint8_t *moved = find_moved(p, code, at, code + len);
-		int err = moved ? plan_moved(x, start + (uint64_t)(moved - code), moved,
+		int err = moved ? plan_moved(x, start + (uint64_t)(moved - code), moved, JUMP_NEAR,
 					     &out[count].site)
 				: -ENOENT;
 
@@ -210,26 +215,58 @@ static int plan_pattern(struct inject *x, const struct pattern *p, uint64_t star
 	return (int)count;
 }
 
-int inject_plan_libc(struct inject *x, struct inject_place *out, unsigned most)
+/* Those of the patterns; where calls of any code are looked for, prctl() and syscall() are among
+ * these. */
+static int plan_patterns(struct inject *x, uint64_t start, const uint8_t *code, size_t len,
+			 bool has_own, struct inject_place *out, unsigned most)
 {
-	struct range libc;
 	unsigned count = 0;
-	uint8_t *code;
-	size_t len;
 	int n = 0;
 
-	if (!find_code(x, &libc))
-		return 0;
-	len = (size_t)(libc.end - libc.start);
-	code = malloc(len);
-	if (!code)
-		return -ENOMEM;
-	if (inject_read(x, libc.start, code, len))
-		len = 0;
 	for (size_t i = 0; i < COUNT(patterns) && n >= 0; i++) {
-		n = plan_pattern(x, &patterns[i], libc.start, code, len, out + count, most - count);
+		if (OWN_CALLS && has_own &&
+		    (patterns[i].what == LIBC_PRCTL || patterns[i].what == LIBC_SYSCALL))
+			continue;
+		n = plan_pattern(x, &patterns[i], start, code, len, out + count, most - count);
 		count += n > 0 ? (unsigned)n : 0;
 	}
-	free(code);
 	return n < 0 ? n : (int)count;
+}
+
+static int plan_range(struct inject *x, const struct range *r, bool is_libc, bool has_own,
+		      struct inject_place *out, unsigned most, bool *all)
+{
+	size_t len = (size_t)(r->end - r->start);
+	uint8_t *code = malloc(len + 1);
+	int count = 0, own = 0;
+	bool none_left = true;
+
+	if (!code)
+		return -ENOMEM;
+	if (inject_read(x, r->start, code, len))
+		len = 0;
+	if (is_libc)
+		count = plan_patterns(x, r->start, code, len, has_own, out, most);
+	if (has_own && count >= 0)
+		own = own_plan(x, r->start, code, len, out + count, most - (unsigned)count,
+			       &none_left);
+	*all &= none_left;
+	free(code);
+	return count < 0 ? count : own < 0 ? own : count + own;
+}
+
+/* A static program has the C library in itself. Of glibc all that makes filters is known. */
+int inject_plan_libc(struct inject *x, struct inject_place *out, unsigned most, bool *all)
+{
+	struct search s = find_code(x);
+	bool is_static = !s.libc.end;
+	int count = 0, n = 0;
+
+	*all = true;
+	if (s.libc.end)
+		count = plan_range(x, &s.libc, true, !s.is_glibc, out, most, all);
+	if (s.program.end && count >= 0)
+		n = plan_range(x, &s.program, is_static, true, out + count, most - (unsigned)count,
+			       all);
+	return count < 0 ? count : n < 0 ? n : count + n;
 }

@@ -110,6 +110,27 @@ each_verdict() {
 	done
 }
 
+# sandboxed_unread HOW COUNT: the same, and text on the heap is never read.
+sandboxed_unread() {
+	rm -f "$dir/go"
+	mkfifo "$dir/go"
+	"$dir/sandboxes" "$1" "$2" <"$dir/go" >"$dir/printed" 3>&- &
+	target=$!
+	exec 8>"$dir/go"
+	ready
+	start_tracer 'usdt:sandboxes:fire { @n = count(); @[str(arg0)] = count() }' --engine=native --follow -p $target
+	echo >&8
+	wait $target
+	target=
+	wait $tracer
+	cat "$dir/printed" "$output_file" "$messages"
+	grep -qx 'killed 0' "$dir/printed"
+	fired=$(sed -n 's/^fired //p' "$dir/printed")
+	grep -qx "@n: $fired" "$output_file"
+	grep -qx "@\[(unreadable)\]: $fired" "$output_file"
+	says user-mode-unread "makes system calls by code of its own" "$messages"
+}
+
 # sandboxed AS HOW COUNT: of so many children, none is ended by the filter that it gives itself while its threads are at probes.
 sandboxed() {
 	local as=()
@@ -147,6 +168,96 @@ sandboxed() {
 	command -v musl-gcc >/dev/null || skip "no musl-gcc"
 	musl-gcc -O2 -idirafter /usr/include -idirafter "/usr/include/$(uname -m)-linux-gnu" -I"$ROOT/include" -o "$dir/sandboxes" "$ROOT/tests/targets/sandboxes.c"
 	sandboxed root prctl 20
+}
+
+@test "a filter that the program makes by an instruction of its own ends nothing, in 50 of 50 children" {
+	cc -O2 -static -DOWN_CALLS -I"$ROOT/include" -o "$dir/sandboxes" "$ROOT/tests/targets/sandboxes.c" -lpthread || skip "no static libc"
+	for how in prctl seccomp tsync; do
+		sandboxed root $how 50
+		! grep -q 'system calls by code of its own' "$messages" || false
+	done
+	command -v musl-gcc >/dev/null || skip "no musl-gcc"
+	for static in "" -static; do
+		# What the C library of musl makes by syscall(), and this program by its own.
+		for own in "" -DOWN_CALLS; do
+			# shellcheck disable=SC2086
+			musl-gcc -O2 $static $own -idirafter /usr/include -idirafter "/usr/include/$(uname -m)-linux-gnu" -I"$ROOT/include" -o "$dir/sandboxes" "$ROOT/tests/targets/sandboxes.c"
+			sandboxed root seccomp 50
+			sandboxed root prctl 20
+			! grep -q 'system calls by code of its own' "$messages" || false
+		done
+	done
+}
+
+@test "... and where it cannot be seen before, no call is made from the start" {
+	cc -O2 -static -DHIDDEN_CALLS -I"$ROOT/include" -o "$dir/sandboxes" "$ROOT/tests/targets/sandboxes.c" -lpthread || skip "no static libc"
+	for how in prctl tsync; do
+		sandboxed_unread $how 50
+	done
+}
+
+@test "a program in Go whose filter is made by its runtime" {
+	need_program go
+	mkdir "$dir/go1"
+	cat >"$dir/go1/main.go" <<-'END'
+		package main
+
+		// #include <sys/mman.h>
+		// #include <string.h>
+		// #include <sys/sdt.h>
+		// static char *text;
+		// static void begin(void) { text = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); strcpy(text, "text"); }
+		// static void fire(int n) { for (int i = 0; i < n; i++) STAP_PROBE1(sandboxes, fire, text); }
+		import "C"
+		import (
+			"fmt"
+			"os"
+			"syscall"
+			"unsafe"
+		)
+
+		type rule struct {
+			code   uint16
+			jt, jf uint8
+			k      uint32
+		}
+
+		func main() {
+			rules := []rule{{0x20, 0, 0, 0}, {0x15, 0, 1, 310}, {0x06, 0, 0, 0x80000000}, {0x06, 0, 0, 0x7fff0000}}
+			program := struct {
+				len    uint16
+				filter *rule
+			}{uint16(len(rules)), &rules[0]}
+			C.begin()
+			fmt.Println("ready")
+			line := make([]byte, 1)
+			os.Stdin.Read(line)
+			C.fire(1000)
+			syscall.RawSyscall6(157, 38, 1, 0, 0, 0, 0)
+			_, _, err := syscall.RawSyscall6(317, 1, 1, uintptr(unsafe.Pointer(&program)), 0, 0, 0)
+			C.fire(1000)
+			fmt.Println("alive", int(err))
+		}
+	END
+	(cd "$dir/go1" && HOME=$dir GOFLAGS=-mod=mod GO111MODULE=off CGO_CFLAGS="-O2 -I$ROOT/include" go build -o "$dir/gone" main.go) || skip "this Go cannot use C"
+	for _ in $(seq 10); do
+		rm -f "$dir/go"
+		mkfifo "$dir/go"
+		"$dir/gone" <"$dir/go" >"$dir/printed" 3>&- &
+		target=$!
+		exec 8>"$dir/go"
+		ready
+		start_tracer 'usdt:gone:sandboxes:fire { @n = count(); @[str(arg0)] = count() }' --engine=native -p $target
+		echo >&8
+		wait $target
+		target=
+		wait $tracer
+		cat "$dir/printed" "$output_file" "$messages"
+		grep -qx 'alive 0' "$dir/printed"
+		grep -qx '@n: 2000' "$output_file"
+		grep -qx '@\[text\]: 1000' "$output_file"
+		grep -qx '@\[(unreadable)\]: 1000' "$output_file"
+	done
 }
 
 # loads AS: a library, when it has a filter; the tracer is the same user.

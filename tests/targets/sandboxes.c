@@ -6,7 +6,10 @@
  * It prints "ready", waits for a line, and makes COUNT children, one after the other. Each fires
  * sandboxes:fire(char *text), with text in mapped memory, by three threads. Then it is itself such
  * a child. It prints "fired N" and "killed N": children that their filter has ended, which permits
- * all but what a tracer would call. */
+ * all but what a tracer would call.
+ *
+ * -DOWN_CALLS: the filter is made by an instruction of this program, not by the C library;
+ * -DHIDDEN_CALLS: by one before which there is no room for a jump. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -68,6 +71,33 @@ static int probe(void)
 	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
+#if defined(OWN_CALLS) || defined(HIDDEN_CALLS)
+/* The number is not known here. */
+__attribute__((noinline)) static long call(long number, long a, long b, const void *c)
+{
+	long result;
+
+#if defined(HIDDEN_CALLS)
+	__asm__ volatile("test %1, %1; jmp 1f; 2: nop; 1: syscall"
+#else
+	__asm__ volatile("syscall"
+#endif
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+static long filter(const char *how)
+{
+	if (!strcmp(how, "strict"))
+		return call(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_STRICT, NULL);
+	if (!strcmp(how, "prctl"))
+		return call(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+	return call(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+		    strcmp(how, "tsync") ? 0 : SECCOMP_FILTER_FLAG_TSYNC, &program);
+}
+#else
 static long filter(const char *how)
 {
 	if (!strcmp(how, "strict"))
@@ -77,6 +107,7 @@ static long filter(const char *how)
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 		       strcmp(how, "tsync") ? 0 : SECCOMP_FILTER_FLAG_TSYNC, &program);
 }
+#endif
 
 /* What was fired is then counted. The process is at its end: it cannot wait by system calls. */
 static void sandbox(const char *how, unsigned wait)

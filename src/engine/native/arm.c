@@ -113,6 +113,29 @@ static int say_filtered(struct native *e, const struct native_process *p, struct
 	return 0;
 }
 
+static bool reads_memory(const struct native *e)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < e->part_count; i++)
+		any |= program_uses(e->parts[i], OP_STR) || program_uses(e->parts[i], OP_BUF) ||
+		       program_uses(e->parts[i], OP_LOAD);
+	return any;
+}
+
+/* Its code makes system calls that cannot be seen before. */
+static void say_unread(struct native *e, struct native_process *p, struct diag *d)
+{
+	if (!p->expects_filter || !reads_memory(e) || e->unread++)
+		return;
+	diag_warn(d, "user-mode-unread",
+		  "process %d makes system calls by code of its own, and may so get a system call "
+		  "filter (seccomp) unseen: memory that is not sure to stay, such as the heap, is "
+		  "(unreadable)",
+		  (int)inject_pid(p->x));
+	diag_hint(d, "root can read it with --kernel");
+}
+
 /* Sites that it has just changed, or where it has mapped other memory, each time it was tried.
  * Another engine may take them. */
 static void say_lost(struct native *e, struct native_process *p, struct diag *d)
@@ -160,6 +183,8 @@ int native_arm(struct native *e, struct native_process *p, struct diag *d)
 	knock_beat(e->store);
 	if (!err)
 		say_lost(e, p, d);
+	if (!err)
+		say_unread(e, p, d);
 	say_crowded(e, p, d);
 	log_pause(e, p);
 	e->any_reached |= p->count > p->own;

@@ -32,6 +32,12 @@ int filter_look(struct native_process *p)
 	return p->no_calls || !inject_has_filter(inject_pid(p->x)) ? 0 : forbid(p);
 }
 
+int filter_expect(struct native_process *p)
+{
+	p->expects_filter = !p->no_calls;
+	return p->no_calls ? 0 : forbid(p);
+}
+
 int filter_look_at_all(struct native_process *p)
 {
 	struct dirent *entry;
@@ -67,10 +73,10 @@ static void ask(struct native_code *c, const struct libc_place *place)
 
 	for (int i = 2; i >= 0; i--)
 		asm_mov(c, args[i + 3], args[i]);
-	if (place->what == LIBC_SYSCALL)
-		asm_mov(c, args[2], NUMBER);
-	else
+	if (place->what == LIBC_PRCTL)
 		asm_const(c, args[2], SYS_prctl);
+	else
+		asm_mov(c, args[2], NUMBER);
 	asm_const(c, args[1], place->world->kept + offsetof(struct kept_page, no_calls));
 	asm_const(c, args[0], place->world->process);
 	asm_call(c, place->inside + native_function("inside_filter"));
@@ -81,7 +87,7 @@ void filter_code(struct native_code *c, struct libc_place *place)
 	const uint32_t saved = ASM_CALL_CHANGES;
 	int out = asm_label(c), asks = asm_label(c);
 
-	if (place->what == LIBC_SYSCALL) {
+	if (place->what != LIBC_PRCTL) {
 		asm_alu_imm(c, ALU_CMP, NUMBER, SYS_prctl);
 		asm_jump_if(c, COND_E, asks);
 		asm_alu_imm(c, ALU_CMP, NUMBER, SYS_seccomp);
@@ -96,4 +102,10 @@ void filter_code(struct native_code *c, struct libc_place *place)
 	if (ASM_RED_ZONE)
 		asm_lea(c, STACK, MEM(STACK, ASM_RED_ZONE));
 	asm_bind(c, out);
+}
+
+void own_code(struct native_code *c, struct libc_place *place)
+{
+	asm_bytes(c, place->site->copied, place->site->copied_len);
+	filter_code(c, place);
 }

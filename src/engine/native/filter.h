@@ -9,7 +9,11 @@
 int filter_look(struct native_process *p);
 /* Has one of its threads? */
 int filter_look_at_all(struct native_process *p);
+/* It may make one where nothing sees that. */
+int filter_expect(struct native_process *p);
 /* Code for LIBC_PRCTL and LIBC_SYSCALL: it forbids calls before a filter is there. */
 void filter_code(struct native_code *c, struct libc_place *place);
+/* ... and for LIBC_OWN */
+void own_code(struct native_code *c, struct libc_place *place);
 
 #endif

@@ -9,6 +9,7 @@
 struct libc_place {
 	enum inject_libc what;
 	const struct inject_world *world;
+	const struct inject_site *site;
 	uint64_t inside;   /* the functions of inside.h */
 	uint64_t called;   /* as in struct inject_place */
 	uint64_t waits_at; /* where code for the place makes a system call itself; 0: it does not */

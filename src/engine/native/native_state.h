@@ -50,6 +50,7 @@ struct native {
 	unsigned unreached;	    /* ... that cannot be traced */
 	unsigned crowded;	    /* processes with a file mapped too often */
 	unsigned shut;		    /* processes that cannot be looked at any more */
+	unsigned unread;	    /* processes that may get a filter unseen */
 	unsigned filtered;	    /* processes that got a filter, where no more can be done */
 	uint64_t langs;		    /* numbers of struct lang_place that were given */
 	uint64_t langs_taken;	    /* functions before this one are known */

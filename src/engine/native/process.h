@@ -44,6 +44,7 @@ struct native_process {
 	uint64_t later_at;	   /* when files were seen for which no thread waits; 0: none */
 	uint64_t later_knocks;	   /* ... and how many knocks there had been by then */
 	bool no_calls;		   /* it has a seccomp filter: the word of its kept page is 1 */
+	bool expects_filter;	   /* ... since it may make one at any moment, unseen */
 	bool looked_at_libc;
 	unsigned rereads;    /* of its mappings, as something was where a jump would lead */
 	unsigned lost;	     /* sites: native_process_lost(), as far as was reported */
