@@ -232,6 +232,13 @@ struct str parse_include_lines(struct parser *p, struct str headers)
 	return lines;
 }
 
+/* Does it change nothing of what a script takes from a file? "#pragma pack" changes structs. */
+static bool is_idle(struct str word, struct str rest)
+{
+	return str_eq_text(word, "endif") ||
+	       (str_eq_text(word, "pragma") && !str_starts(rest, STR("pack")));
+}
+
 void parse_directive(struct parser *p)
 {
 	struct lexer *l = &p->lexer;
@@ -258,7 +265,7 @@ void parse_directive(struct parser *p)
 		holds = condition(p, rest);
 	else if (str_eq_text(word, "else") || str_eq_text(word, "elif"))
 		skip_branches(p, at, true);
-	else if (word.len && !str_eq_text(word, "endif"))
+	else if (word.len && !is_idle(word, rest))
 		parse_error(p, at, "unsupported", "'#%.*s' is not supported", STR_FMT(word));
 	if (!holds && !p->err)
 		skip_branches(p, at, false);
