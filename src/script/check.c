@@ -49,7 +49,8 @@ static void take_in(struct check *c, const struct expr *target, struct str name,
 
 	if (known->kind == TYPE_STR)
 		check_spelled(c, value);
-	if (t->kind == TYPE_STR && spelled_count(known)) { /* what it was given before is one, too */
+	if (t->kind == TYPE_STR && (known->kind == TYPE_NAME || spelled_count(known))) {
+		/* what it was given before is one, too */
 		*known = *t;
 		c->changed = true;
 	}

@@ -2,6 +2,7 @@
  * later ones may widen it. */
 #include <errno.h>
 
+#include "program/spelled.h"
 #include "script/inside.h"
 
 struct map *check_map(struct check *c, struct str name)
@@ -67,6 +68,40 @@ static const struct type *known_key(const struct map *m, unsigned n, unsigned co
 	return m->key.kind == TYPE_TUPLE && n < m->key.element_count ? &m->key.elements[n] : NULL;
 }
 
+/* The n-th of so many keys is a text, in all uses: what was met before is spelled out, too. */
+static void key_is_text(struct check *c, struct map *m, unsigned n, const struct type *text)
+{
+	struct type *elements;
+
+	c->changed = true;
+	if (m->key.kind != TYPE_TUPLE) {
+		m->key = *text;
+		return;
+	}
+	elements = arena_array(&c->s->arena, struct type, m->key.element_count);
+	if (!elements) {
+		c->err = -ENOMEM;
+		return;
+	}
+	memcpy(elements, m->key.elements, m->key.element_count * sizeof(*elements));
+	elements[n] = *text;
+	m->key.elements = elements;
+}
+
+/* Of texts and values that are kept as numbers: all keys are texts. */
+static void spell_key(struct check *c, struct map *m, unsigned n, unsigned count, struct expr *e)
+{
+	const struct type *known = known_key(m, n, count);
+
+	if (c->err || !known)
+		return;
+	if (known->kind == TYPE_STR)
+		check_spelled(c, e);
+	else if (e->shape.type.kind == TYPE_STR &&
+		 (known->kind == TYPE_NAME || spelled_count(known)))
+		key_is_text(c, m, n, &e->shape.type);
+}
+
 void check_map_key(struct check *c, struct expr *e)
 {
 	struct map *m = e->map = check_map(c, e->text);
@@ -79,6 +114,7 @@ void check_map_key(struct check *c, struct expr *e)
 		check_storable(c, e->args[i], "a key");
 		if (known)
 			check_reorder(c, e->args[i], known);
+		spell_key(c, m, i, e->arg_count, e->args[i]);
 	}
 	if (!c->err)
 		key = key_type(c, e);

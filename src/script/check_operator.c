@@ -499,6 +499,8 @@ static void ternary_types(struct check *c, struct expr *e, struct expr *a, struc
 		check_spelled(c, b);
 	else if (expr_is_text(b))
 		check_spelled(c, a);
+	else if (!type_equal(&a->shape.type, &b->shape.type) && check_spelled(c, a))
+		check_spelled(c, b);
 	t = a->shape.type;
 	differ = check_merge(c, &t, &b->shape.type);
 

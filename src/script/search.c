@@ -129,6 +129,7 @@ static void check_memcmp(struct check *c, struct expr *e)
 		if (expr_refers(a))
 			a = e->args[i] = bytes_behind(c, a);
 		check_expr(c, a);
+		check_spelled(c, a);
 		if (c->err || has_bytes(&a->shape.type))
 			continue;
 		e->args[i] = bytes_of(c, a, e->args[2]);
