@@ -176,3 +176,9 @@ as_nobody() {
 		says user-mode-shut "maps from now on is not traced: the kernel lets only root debug it now"
 	done
 }
+
+@test "stacks of scripts in more programs than there is room for" {
+	traces "sh -c 'i=0; while [ \$i -lt 260 ]; do $tick loop 1; i=\$((i + 1)); done'" "usdt:$tick:tick:loop { @n = count(); @[pystack] = count() }"
+	grep -qx '@n: 260' <<<"$output"
+	says user-mode-langs "more than 256 programs were traced"
+}

@@ -173,6 +173,7 @@ int native_arm(struct native *e, struct native_process *p, struct diag *d)
 	int err;
 
 	knock_beat(e->store);
+	native_langs_number(e, p, &said);
 	native_langs_see(e, p);
 	err = native_process_arm(p, e->store, e->options.follow_forks, &said);
 	if (err == -ENOTSUP && was_armed && inject_has_filter(inject_pid(p->x)))

@@ -14,6 +14,21 @@ static struct lang_area *area_of(const struct native *e)
 	return l && l->langs_at && e->options.langs ? (void *)(e->store->base + l->langs_at) : NULL;
 }
 
+void native_langs_number(struct native *e, struct native_process *p, struct diag *d)
+{
+	if (p->has_lang)
+		return;
+	p->has_lang = true;
+	p->lang = e->langs++;
+	if (p->lang == LANG_PLACES && area_of(e)) {
+		diag_warn(d, "user-mode-langs",
+			  "more than %d programs were traced: stacks of scripts in process %d, and "
+			  "in programs that begin after it, are not known",
+			  LANG_PLACES, (int)inject_pid(p->x));
+		diag_hint(d, "trace some of them with -p");
+	}
+}
+
 void native_langs_see(struct native *e, const struct native_process *p)
 {
 	struct lang_area *area = area_of(e);
@@ -21,7 +36,7 @@ void native_langs_see(struct native *e, const struct native_process *p)
 	struct lang_place *place;
 	uint64_t known = 0;
 
-	if (!area || p->lang >= LANG_PLACES)
+	if (!area || !p->has_lang || p->lang >= LANG_PLACES)
 		return;
 	lang_names_see(e->options.langs, pid);
 	place = &area->places[p->lang];

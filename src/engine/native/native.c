@@ -79,8 +79,6 @@ int native_open_process(struct native *e, pid_t pid, struct native_process **out
 	if (!err)
 		err = native_process_open(pid, e->options.displace, out, d);
 	if (!err)
-		(*out)->lang = e->langs++;
-	if (!err)
 		(*out)->expects_library = e->options.may_grow;
 	if (!err)
 		e->processes[e->process_count++] = *out;

@@ -104,6 +104,8 @@ void native_places_free(struct native_places *places);
 
 /* ---- lang.c */
 
+/* A process that is armed for the first time has a place of its own for what follows. */
+void native_langs_number(struct native *e, struct native_process *p, struct diag *d);
 /* Tell the code in the process where its language runtimes are. */
 void native_langs_see(struct native *e, const struct native_process *p);
 /* Take the functions that were met. */

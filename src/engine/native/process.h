@@ -37,7 +37,8 @@ struct native_process {
 	unsigned looks, next_look; /* since then; when more memory may be added */
 	struct memory_range image; /* of the site that was looked at last */
 	bool is_ready;		   /* its process page is written */
-	uint64_t lang;		   /* number of its program's struct lang_place */
+	uint64_t lang;		   /* number of its program's struct lang_place ... */
+	bool has_lang;		   /* ... if it was given one */
 	bool knocks;		   /* a thread that has loaded a library waits for us */
 	uint64_t loader_state;	   /* address of a word that is 0 when the loader is idle */
 	uint64_t late_at;	   /* when it was found without its agent; 0: it has come */
