@@ -1,5 +1,6 @@
 # What may be armed: nops for static probes, the beginnings of instructions for uprobes. Nothing else, whatever a
 # file says of itself.
+bats_require_minimum_version 1.5.0
 load ../helpers
 
 setup() {
@@ -151,22 +152,41 @@ attack() {
 	done
 }
 
-@test "a function that begins with a locked instruction is skipped by a pattern, and refused by its name" {
+# 0.17: a function that begins with a vector instruction (VEX, EVEX) | armed: it may then compute something else | skipped by a
+#   pattern, refused by its name | the kernel carries out another instruction: for `vpcmpeqb` a conditional jump
+@test "a function that begins with an instruction that the kernel does not take is skipped by a pattern, and refused by its name" {
 	need_tracing
 	[ "$(uname -m)" = x86_64 ] || skip "x86 code"
 	cd "$BATS_TEST_TMPDIR"
 	${CC:-cc} -x c - -o locks <<-'C'
+		#define FUNCTION(name, code) __asm__(".globl " #name "; .type " #name ", @function; " #name ": " code "; ret; .size " #name ", .-" #name)
 		long count;
 		void take_plain(void) { count++; }
-		__asm__(".globl take_locked; .type take_locked, @function; take_locked: lock incq count(%rip); ret; .size take_locked, .-take_locked");
+		FUNCTION(take_locked, "lock incq count(%rip)");
+		FUNCTION(take_port, "in %dx, %al");
+		FUNCTION(take_equal, "vpcmpeqb %xmm0, %xmm0, %xmm0; vmovd %xmm0, %eax");
 		void take_locked(void);
-		int main(void) { take_plain(); take_locked(); return count != 2; }
+		int take_equal(void);
+		int main(void) { take_plain(); take_locked(); return __builtin_cpu_supports("avx") ? take_equal() + count != 1 : count != 2; }
 	C
-	run "$NOPAL" -q --exit-status -e 'uprobe:./locks:take_* { @[func] = count(); }' -c ./locks
-	[ "$status" = 0 ]
+	run -0 "$NOPAL" -q --exit-status -e 'uprobe:./locks:take_* { @[func] = count(); }' -c ./locks
 	[[ "$output" == *"@[take_plain]: 1"* && "$output" != *"@[take_locked]"* ]]
 	says bad-prefix "take_locked' at offset" <<<"$output"
-	run "$NOPAL" -q -e 'uprobe:./locks:take_locked { @ = count(); }' -c ./locks
-	[ "$status" = 1 ]
+	says bad-opcode "take_port' at offset" <<<"$output"
+	says vector-instruction "take_equal' at offset" <<<"$output"
+	run -1 "$NOPAL" -q -e 'uprobe:./locks:take_locked { @ = count(); }' -c ./locks
 	says bad-prefix "a prefix (lock, or a segment) with which the kernel accepts no probe: f0 48 ff 05" <<<"$output"
+	run -1 "$NOPAL" -q -e 'uprobe:./locks:take_port { @ = count(); }' -c ./locks
+	says bad-opcode "the kernel accepts no probe on this instruction: ec" <<<"$output"
+	run -1 "$NOPAL" -q -e 'uprobe:./locks:take_equal { @ = count(); }' -c ./locks
+	says vector-instruction "which the kernel takes for another one: c5 f9 74 c0" <<<"$output"
+}
+
+# A copy of it: what other processes run is left alone.
+@test "all functions of the C library" {
+	need_tracing
+	cd "$BATS_TEST_TMPDIR"
+	cp "$(ldd "$NOPAL" | awk '$1 == "libc.so.6" { print $3 }')" .
+	run -0 timeout 100 "$NOPAL" -q -e 'uprobe:./libc.so.6:* { @n = count(); }' -c "env LD_LIBRARY_PATH=$PWD /bin/true"
+	[[ "$output" == *"@n: "[1-9]* ]]
 }

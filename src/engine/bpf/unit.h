@@ -42,6 +42,8 @@ enum site_problem {
 	SITE_NO_NOP,  /* a USDT site that is not a nop */
 	SITE_FOREIGN, /* in a file for another CPU */
 	SITE_PREFIX,  /* `lock`, or a segment: no instruction that the kernel can run elsewhere */
+	SITE_OPCODE,  /* the kernel knows no way to run it elsewhere */
+	SITE_VECTOR,  /* it would run another instruction instead */
 	SITE_CUT_OFF, /* the file has no bytes there */
 	SITE_TWICE,   /* another site at its place has another semaphore */
 	/* ORDER: of uprobes, which --unsafe probes all the same, from here on: */
