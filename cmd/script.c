@@ -56,6 +56,8 @@ static const char *take_time(void *at, const struct option *o, const char *value
 		if (strcspn(value, ",") == strlen(stages[i]) &&
 		    !strncmp(value, stages[i], strlen(stages[i])))
 			return take_refused(at, o, value);
+	if (value[0] == '-') /* the next option: in 0.17 it takes no value */
+		return take_refused(at, o, value);
 	return take_duration(&((struct command_line *)at)->run.duration_ns, o, value);
 }
 
@@ -181,6 +183,19 @@ static int list_script(char *text, struct nopal_trace_options *options, struct n
 	return err ? EXIT_FAILED : EXIT_OK;
 }
 
+static void say_none(const char *pattern)
+{
+	static const char *const kinds[] = {"struct ", "union ", "enum "};
+	const char *path = strchr(pattern, ':');
+	bool is_type = false;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		is_type |= !strncmp(pattern, kinds[i], strlen(kinds[i]));
+	fprintf(stderr, "nopal: no %s matches '%s'\n", is_type ? "type" : "probe", pattern);
+	if (path && strchr(path, '/') && !access(path + 1, F_OK))
+		fprintf(stderr, "hint: all probes of the file: '%s:*'\n", pattern);
+}
+
 static int list_probes(const char *pattern, const struct command_line *line)
 {
 	struct nopal_diag *d = nopal_diag_new();
@@ -198,7 +213,7 @@ static int list_probes(const char *pattern, const struct command_line *line)
 				   &options, d);
 	count = d ? nopal_trace_list(pattern, &options, print_probe, NULL, d) : -ENOMEM;
 	if (count == 0 && !nopal_diag_errors(d))
-		fprintf(stderr, "nopal: no probe matches '%s'\n", pattern);
+		say_none(pattern);
 	if (d)
 		show_messages(d);
 	nopal_diag_free(d);

@@ -103,6 +103,10 @@ setup() {
 	[ "$output" = "nopal: no probe matches '*no_such_probe_anywhere'" ]
 	run -0 "$NOPAL" -l no_such_probe_anywhere
 	[ "$output" = "nopal: no probe matches 'no_such_probe_anywhere'" ]
+	run "$NOPAL" -l "usdt:$TARGETS/tick"
+	[[ "$output" == "nopal: no probe matches 'usdt:$TARGETS/tick'"$'\n'"hint: all probes of the file: 'usdt:$TARGETS/tick:*'"* ]]
+	run "$NOPAL" -l 'struct no_such_struct'
+	[ "$output" = "nopal: no type matches 'struct no_such_struct'" ]
 	"$NOPAL" -lv -e 'interval:ms:5, usdt:./tick:tick:word, software:faults:7 { }' >list
 	[ "$(cat list)" = $'interval:ms:5\nusdt:./tick:tick:word\n    char *word\n    int length\nsoftware:faults:7' ]
 }
