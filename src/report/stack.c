@@ -207,6 +207,8 @@ static const char *end_text(const struct walk *w)
 		[UNWIND_NO_FRAMES]  = "code made at run time keeps no frame pointers; of a JVM it does with "
 				      "-XX:+PreserveFramePointer",
 		[UNWIND_NO_PROCESS] = "the mappings of the process were not known yet",
+		[UNWIND_BUSY]	    = "the process was mapping memory at this moment, so the kernel could not "
+				      "say what the return address is in",
 		[UNWIND_CHAINED]    = "user mode follows frame pointers, which end in ",
 	};
 	/* clang-format on */

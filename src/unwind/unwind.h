@@ -135,6 +135,8 @@ enum unwind_end {
 	UNWIND_NO_FRAMES,  /* the last frame is of code made at run time without frame pointers */
 	UNWIND_NO_PROCESS, /* the mappings of the process are not known */
 	UNWIND_CHAINED,	   /* in user mode, where it was followed by frame pointers */
+	UNWIND_BUSY, /* the mappings were being changed, and could not be asked for the next frame
+		      */
 	UNWIND_ENDS_COUNT_,
 };
 

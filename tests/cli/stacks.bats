@@ -291,6 +291,71 @@ $id 0x"[0-9a-f]+"
 ]: 1" ]]
 }
 
+@test "a process that maps memory all the time: a stack that the kernel cannot be asked about says that" {
+	[ "$(uname -m)" = x86_64 ] || skip "the code is for x86-64"
+	need_program gcc
+	cat >"$BATS_TEST_TMPDIR/busy.c" <<-'C'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/mman.h>
+
+		#include <sys/sdt.h>
+
+		#define MAPPED (64ul << 20)
+
+		/* push %rbp; mov %rsp, %rbp; call *%rdi; pop %rbp; ret */
+		static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
+
+		static void *disturb(void *arg)
+		{
+			for (;;) {
+				char *memory = mmap(NULL, MAPPED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+				if (memory != MAP_FAILED)
+					munmap(memory, MAPPED);
+			}
+			return arg;
+		}
+
+		static volatile long count;
+
+		__attribute__((noinline)) static void fire(void)
+		{
+			DTRACE_PROBE1(busy, end, count);
+			count++;
+		}
+
+		int main(int argc, char **argv)
+		{
+			long rounds = argc > 1 ? atol(argv[1]) : 1;
+			pthread_t thread;
+
+			for (int i = 0; i < 2; i++)
+				pthread_create(&thread, NULL, disturb, NULL);
+			for (long i = 0; i < rounds; i++) {
+				unsigned char *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+				if (at == MAP_FAILED)
+					return 1;
+				memcpy(at, code, sizeof(code));
+				((void (*)(void (*)(void)))(void *)at)(fire);
+				munmap(at, 4096);
+			}
+			printf("%ld\n", count);
+			return 0;
+		}
+	C
+	gcc -O2 -fno-omit-frame-pointer -I"$ROOT/include" -o "$BATS_TEST_TMPDIR/busy" "$BATS_TEST_TMPDIR/busy.c" -lpthread
+	run timeout 100 "$NOPAL" -q -e "usdt:$BATS_TEST_TMPDIR/busy:busy:end { @[ustack(6)] = count() }" -c "$BATS_TEST_TMPDIR/busy 20000"
+	echo "$output"
+	[ "$(awk '/^\]: / { n += $2 } END { print n }' <<<"$output")" = 20000 ]
+	[[ "$output" != *"in no code that is known"* ]]
+	# Each is whole, or says why it is not: that other thread had the lock of the kernel.
+	[ "$(grep -c '^\]: ' <<<"$output")" = "$(grep -cE '^    main\+|the process was mapping memory at this moment' <<<"$output")" ]
+}
+
 @test "vfork, clone, posix_spawn, fork in a signal handler: each child has its own stack" {
 	need_program gcc
 	gcc -O2 -fomit-frame-pointer -o "$BATS_TEST_TMPDIR/children" "$ROOT/tests/programs/stacks/children.c"

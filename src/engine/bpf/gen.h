@@ -33,7 +33,7 @@
 #define STAMP_SIZE    8 /* of the time after a record; not more than TEXT_SLOP */
 #define TEXT_SLOP     8 /* bytes after the text of a slot, so that a read can see it was too long */
 #define HEAD_SIZE     8 /* of text_head, stack_head, record_head */
-#define GEN_WALK_SIZE 192  /* bytes that a walk needs after the frames of a user stack */
+#define GEN_WALK_SIZE 200  /* bytes that a walk needs after the frames of a user stack */
 #define LANG_WORK     9216 /* after the frames of a script's stack: what gen_lang.c works with */
 
 /* Counters and constants all programs share: one array entry of 64-bit words. */

@@ -109,15 +109,16 @@ static void keep_frame(struct walk *w)
 	code_jump_imm(c, BPF_JGE, R4, (int32_t)w->depth, w->ends[UNWIND_LIMIT]);
 }
 
-/* Nothing is known but where the thread stands. */
-static void keep_first(struct walk *w, enum unwind_end why)
+/* Nothing is known but where the thread stands; WALK_WHY says why. */
+static void keep_first(struct walk *w)
 {
 	struct code *c = w->g->code;
 
 	walk_load(w, R1, WALK_PC);
 	code_store(c, 8, SCRATCH, w->slot.offset + HEAD_SIZE, R1);
 	walk_load(w, R1, WALK_PID);
-	code_const(c, R2, (int64_t)why << STACK_PID_BITS);
+	walk_load(w, R2, WALK_WHY);
+	code_alu_imm(c, BPF_LSH, R2, STACK_PID_BITS);
 	code_alu(c, BPF_OR, R1, R2);
 	code_alu_imm(c, BPF_LSH, R1, 32);
 	code_alu_imm(c, BPF_OR, R1, 1); /* count */
@@ -131,18 +132,20 @@ static void write_ends(struct walk *w)
 	int write = code_label(c), caller = code_label(c);
 
 	for (int i = UNWIND_ROOT; i < UNWIND_ENDS_COUNT_; i++) {
-		if (i == UNWIND_NO_PROCESS)
-			continue; /* never in a round */
+		if (i == UNWIND_NO_PROCESS || i == UNWIND_BUSY)
+			continue; /* the first never in a round; the other is WALK_WHY */
 		code_bind(c, w->ends[i]);
 		if (i == UNWIND_NOT_CODE) {
 			code_load(c, 4, R1, SCRATCH, w->slot.offset);
 			code_jump_imm(c, BPF_JNE, R1, 0, caller);
-			keep_first(w, UNWIND_NOT_CODE);
+			keep_first(w);
 			code_jump(c, w->done);
 			code_bind(c, caller);
 			walk_find_caught(w);
+			walk_load(w, R1, WALK_WHY);
+		} else {
+			code_const(c, R1, i);
 		}
-		code_const(c, R1, i);
 		code_jump(c, write);
 	}
 	code_bind(c, write);
@@ -340,7 +343,8 @@ void gen_walk(struct gen *g, const struct insn *in)
 	if (!g->world->walk.finds_mappings) {
 		walk_load(&w, R1, WALK_RUN);
 		code_jump_imm(c, BPF_JNE, R1, 0, known);
-		keep_first(&w, UNWIND_NO_PROCESS);
+		code_store_imm(c, 8, SCRATCH, w.at + WALK_WHY, UNWIND_NO_PROCESS);
+		keep_first(&w);
 		code_jump(c, end);
 	}
 	code_bind(c, known);

@@ -38,7 +38,8 @@ enum {
 	WALK_MAPPING = 112, /* struct unwind_mapping of the last frame; `end` 0: none */
 	WALK_KEY     = 168, /* struct unwind_file_key of a mapping that is in no run */
 	WALK_OFFSET  = 184, /* ... and where in the file it begins */
-	WALK_SIZE    = 192,
+	WALK_WHY     = 192, /* enum unwind_end, where no mapping was found */
+	WALK_SIZE    = 200,
 };
 /* clang-format on */
 

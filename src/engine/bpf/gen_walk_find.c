@@ -3,6 +3,8 @@
  * branch would double what the verifier follows. */
 #include "engine/bpf/gen_walk.h"
 
+#include <errno.h>
+
 #define MAPPING_ROUNDS 12			/* UNWIND_RUN_MOST */
 #define FEW_MAPPINGS   6			/* most processes have fewer than 2^6 */
 #define ROW_ROUNDS     (UNWIND_CHUNK_SHIFT + 1) /* a chunk's rows and the one before */
@@ -199,16 +201,23 @@ static void ask_kernel(struct walk *w, int found)
 	const struct gen_walk_maps *m = &w->g->world->walk;
 	struct code *c = w->g->code;
 	int known = code_label(c), body = code_label(c), no_file = code_label(c),
-	    is_file = code_label(c), later = code_label(c), other = code_label(c);
+	    is_file = code_label(c), later = code_label(c), other = code_label(c),
+	    answered = code_label(c);
 
 	code_store_imm(c, 8, SCRATCH, w->at + MAPPING(end), 0);
+	code_store_imm(c, 8, SCRATCH, w->at + WALK_WHY, UNWIND_NOT_CODE);
 	if (!m->finds_mappings) {
 		code_jump(c, w->ends[UNWIND_NOT_CODE]);
 		return;
 	}
 	walk_add_body(w, body, true);
 	call_find_vma(c, body);
-	code_jump_imm(c, BPF_JNE, R0, 0, w->ends[UNWIND_NOT_CODE]);
+	code_jump_imm(c, BPF_JEQ, R0, 0, answered);
+	/* Another thread maps something: the kernel's lock is taken, and a probe may not wait for it. */
+	code_jump_imm(c, BPF_JNE, R0, -EBUSY, w->ends[UNWIND_NOT_CODE]);
+	code_store_imm(c, 8, SCRATCH, w->at + WALK_WHY, UNWIND_BUSY);
+	code_jump(c, w->ends[UNWIND_NOT_CODE]);
+	code_bind(c, answered);
 	walk_load(w, R1, MAPPING(end));
 	code_jump_imm(c, BPF_JEQ, R1, 0, w->ends[UNWIND_NOT_CODE]);
 	walk_load(w, R1, WALK_KEY);
