@@ -345,6 +345,9 @@ int config_apply(struct script *s, struct diag *d)
 			for (size_t n = 0; n < 2 && rows[i].names[n]; n++)
 				if (apply_environment(s, &rows[i], prefixes[p], n > 0, d))
 					err = -EINVAL;
+	if (!err && s->tree.block_import.len && !strcmp(s->facts.unstable_import, "error"))
+		err = diag_error_at(d, -EINVAL, "unstable", script_span(s, s->tree.block_import),
+				    "the setting unstable_import_statement = error refuses this");
 	s->facts.most_strlen = given(s->facts.max_strlen, PROGRAM_MAX_TEXT);
 	s->facts.max_strlen = given(s->facts.max_strlen, 1024);
 	return err;

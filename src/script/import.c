@@ -1,4 +1,4 @@
-/* import "lib.bt"; before the probes of a script: the text of another file.
+/* import "lib.bt"; before the probes of a script, or in a block: the text of another file.
  *
  * Comes in: the script's text. Goes out: one text that has all files, the script first, so that a
  * place in any of them is one number; and where each file is in it. A file is taken once. */
@@ -27,6 +27,8 @@ struct imports {
 	unsigned count;		      /* of files; parts[0] is the script */
 	unsigned order[IMPORTS_MOST]; /* each after those that it imports */
 	unsigned ordered;
+	size_t in_blocks[IMPORTS_MOST]; /* where the words of those are that are in blocks */
+	unsigned in_block_count;
 	int err;
 };
 
@@ -72,6 +74,27 @@ static bool next_import(struct lexer *l, struct token *word, struct token *path)
 			return false;
 		}
 	}
+}
+
+/* The next import inside of a block, likewise. Bytes that make no token, which probes may have, are skipped. */
+static bool next_in_block(struct lexer *l, unsigned *depth, struct token *word, struct token *path)
+{
+	struct token t = {.kind = TOKEN_END};
+
+	while (!lex_blank(l) && l->at < l->text.len) {
+		if (lex_token(l, &t)) {
+			l->at++;
+			continue;
+		}
+		*depth += t.kind == TOKEN_LBRACE;
+		*depth -= t.kind == TOKEN_RBRACE && *depth;
+		if (!*depth || t.kind != TOKEN_WORD || !str_eq_text(t.text, "import"))
+			continue;
+		*word = t;
+		if (!lex_token(l, path) && path->kind == TOKEN_STRING)
+			return true;
+	}
+	return false;
 }
 
 static void read_imports(struct imports *i, unsigned part);
@@ -176,6 +199,8 @@ static void read_imports(struct imports *i, unsigned part)
 	struct str copy = arena_str(&i->s->arena, str_of(i->text.ptr + p->at, p->len));
 	struct lexer l = {.text = copy, .path = p->path, .arena = &i->s->arena};
 	struct token word, path;
+	size_t start = p->at;
+	unsigned depth = 0;
 
 	if (!copy.ptr) {
 		i->err = -ENOMEM;
@@ -186,6 +211,14 @@ static void read_imports(struct imports *i, unsigned part)
 	while (!i->err && next_import(&l, &word, &path)) {
 		struct span at = {l.path, copy, path.mark.at, path.mark.len, 0};
 
+		i->err = take_path(i, at, l.path, path.text);
+	}
+	l.at = 0; /* what ended the imports may be a brace */
+	while (!i->err && i->in_block_count < IMPORTS_MOST &&
+	       next_in_block(&l, &depth, &word, &path)) {
+		struct span at = {l.path, copy, path.mark.at, path.mark.len, 0};
+
+		i->in_blocks[i->in_block_count++] = start + word.mark.at;
 		i->err = take_path(i, at, l.path, path.text);
 	}
 }
@@ -225,6 +258,11 @@ static int give_parts(struct imports *i)
 		s->parts[n] = i->parts[i->order[n]];
 	s->parts[i->ordered] = i->parts[0];
 	s->part_count = i->ordered + 1;
+	s->block_imports = arena_array(&s->arena, size_t, i->in_block_count + 1);
+	if (!s->block_imports)
+		return -ENOMEM;
+	memcpy(s->block_imports, i->in_blocks, i->in_block_count * sizeof(size_t));
+	s->block_import_count = i->in_block_count;
 	return 0;
 }
 

@@ -124,6 +124,8 @@ struct script {
 	unsigned named_count;
 	struct import_part *parts; /* of the text: imported files, then the script */
 	unsigned part_count;
+	size_t *block_imports; /* where imports are in blocks of the text */
+	unsigned block_import_count;
 	struct text_list literals, names;
 	struct format_list formats;
 	struct span_list spans;

@@ -30,6 +30,8 @@ struct parser {
 	struct tree *tree;
 	const struct import_part *parts; /* of the text, the script last; NULL: it is one */
 	unsigned part_count;
+	const size_t *block_imports; /* the places of imports in blocks that were read */
+	unsigned block_import_count;
 	/* Macros and their arguments that are being expanded, the innermost last; where each was
 	 * used. */
 	struct expansion {

@@ -229,9 +229,24 @@ static void parse_simple(struct parser *p, struct stmt *s)
 		s->mark.len = s->value->mark.at + s->value->mark.len - s->mark.at;
 }
 
-static void refuse_import(struct parser *p, struct stmt *s)
+static bool was_imported(const struct parser *p, const struct stmt *s)
 {
-	parse_error(p, s->mark, "late-import", "imports come before probes, not inside of them");
+	for (unsigned i = 0; i < p->block_import_count; i++)
+		if (p->block_imports[i] == s->mark.at)
+			return true;
+	return false;
+}
+
+/* import = "import" string; import.c has put the file's text elsewhere */
+static void parse_block_import(struct parser *p, struct stmt *s)
+{
+	parse_expect(p, TOKEN_STRING, "the name of a file in quotes");
+	if (!was_imported(p, s))
+		parse_error(p, s->mark, "late-import",
+			    "this import was not seen: write it before the probes");
+	if (!p->tree->block_import.len)
+		p->tree->block_import = s->mark;
+	parse_semicolon(p);
 }
 
 struct keyword {
@@ -250,7 +265,7 @@ static const struct keyword keywords[] = {
 	{ "break",    STMT_BREAK,    parse_jump   },
 	{ "continue", STMT_CONTINUE, parse_jump   },
 	{ "return",   STMT_RETURN,   parse_return },
-	{ "import",   STMT_BLOCK,    refuse_import },
+	{ "import",   STMT_BLOCK,    parse_block_import },
 };
 /* clang-format on */
 

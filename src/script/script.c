@@ -238,6 +238,8 @@ static int fill(struct script *s, struct diag *d)
 		return err;
 	p.parts = s->parts;
 	p.part_count = s->part_count;
+	p.block_imports = s->block_imports;
+	p.block_import_count = s->block_import_count;
 	p.lexer = (struct lexer){.text = s->text,
 				 .path = s->path,
 				 .options = &s->options,

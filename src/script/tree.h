@@ -253,6 +253,7 @@ struct tree {
 	struct define *defines; /* newest first */
 	struct map_size *sizes; /* the same */
 	struct declared_option *declared;
+	struct mark block_import; /* the first import inside of a block; without length: none */
 	struct str includes; /* lines of #include, one after the other; empty: none */
 };
 

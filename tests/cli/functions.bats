@@ -147,6 +147,11 @@ trace_word() {
 	chmod 666 lib/three.bt
 	run "$NOPAL" -q main.bt
 	says bad-import "cannot import 'lib/three.bt': any user can write to it"
+	printf '%s\n' 'BEGIN { if (pid) { import "lib/one.bt"; } print(twice(2)); exit(); }' 'macro sizes() { import "lib/two.h"; sizeof(struct other) }' >inside.bt
+	run "$NOPAL" -q inside.bt
+	[ "$output" = $'one\n4' ]
+	BPFTRACE_UNSTABLE_IMPORT_STATEMENT=error run "$NOPAL" -q inside.bt
+	says unstable "inside.bt:1:20: error: the setting unstable_import_statement = error refuses this"
 	echo 'import "self.bt"; BEGIN { print("once"); exit(); }' >self.bt
 	run timeout 10 "$NOPAL" -q self.bt
 	[[ "$output" == *once* ]]
