@@ -376,15 +376,19 @@ unsigned inject_find(struct inject *x, uint64_t inode, uint64_t offset, uint64_t
 	return count;
 }
 
-uint64_t inject_find_data(struct inject *x, uint64_t inode, uint64_t offset)
+/* The file may be mapped several times: the data of an image come after its code, and before the
+ * next image. */
+uint64_t inject_find_data(struct inject *x, uint64_t inode, uint64_t offset, uint64_t pc)
 {
 	const struct space *s = &x->space;
+	uint64_t found = 0;
 
 	for (size_t i = 0; i < s->file_count; i++) {
 		uint64_t address = address_in(&s->files[i], inode, offset);
 
-		if (address && s->files[i].is_writable)
-			return address;
+		if (address && s->files[i].is_writable &&
+		    (!found || (address > pc && (found < pc || address < found))))
+			found = address;
 	}
-	return 0;
+	return found;
 }

@@ -115,7 +115,7 @@ unsigned inject_find(struct inject *x, uint64_t inode, uint64_t offset, uint64_t
 		     unsigned most);
 /* The same for a byte that is mapped as data, writable: a semaphore of the image at `pc`. 0: it is
  * not. */
-uint64_t inject_find_data(struct inject *x, uint64_t inode, uint64_t offset);
+uint64_t inject_find_data(struct inject *x, uint64_t inode, uint64_t offset, uint64_t pc);
 
 /* May instructions be moved from now on, where there is no other way? See displace.c. */
 void inject_may_displace(struct inject *x, bool may);
@@ -204,6 +204,9 @@ bool inject_jumps_across(const struct inject_site *site, uint64_t address);
 /* Is a site that was enabled off, because its image was mapped anew, or a breakpoint is gone?
  * inject_enable() then enables it again. */
 bool inject_renew(struct inject *x, struct inject_site *site);
+/* Is it on, and its semaphore not raised, since its data were mapped later than its code?
+ * inject_enable() then raises it. */
+bool inject_lacks_semaphore(struct inject *x, struct inject_site *site);
 const struct inject_pause *inject_pause(const struct inject *x);
 int inject_reread(struct inject *x); /* what it has mapped by now */
 /* Has this thread a seccomp filter? One that has ended has none. */

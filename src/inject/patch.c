@@ -218,7 +218,13 @@ static int raise_semaphore(struct inject *x, struct inject_site *s)
 		return 0;
 	s->is_raised = true;
 	err = ledger_mark(x, s);
-	return err ? err : semaphore_add(x, s->semaphore, 1);
+	if (err)
+		return err;
+	err = semaphore_add(x, s->semaphore, 1);
+	if (err != -EFAULT)
+		return err;
+	s->is_raised = false; /* its data are not mapped yet */
+	return ledger_mark(x, s);
 }
 
 /* Is a thread after the first of the instructions that become one, or will it return there? */
@@ -274,7 +280,7 @@ static int disable_one(struct inject *x, struct inject_site *s)
 		if (!err)
 			err = ledger_mark(x, s);
 	}
-	return err < 0 ? err : 0;
+	return err < 0 && err != -EFAULT ? err : 0; /* what is not mapped any more needs nothing */
 }
 
 static int change_all(struct change *c)
@@ -411,16 +417,32 @@ int inject_toggle(struct inject *x, struct inject_site *s, bool on)
 	return err;
 }
 
-bool inject_renew(struct inject *x, struct inject_site *s)
+/* We have raised it, so where it is 0 there are other data by now. */
+static void forget_raised(struct inject *x, struct inject_site *s)
 {
 	uint16_t value = 0;
 
+	if (s->is_raised && (inject_read(x, s->semaphore, &value, sizeof(value)) || !value))
+		s->is_raised = false;
+}
+
+bool inject_renew(struct inject *x, struct inject_site *s)
+{
 	if (!s->was_on || s->form == INJECT_NONE || !is_as_planned(x, s))
 		return false;
 	s->is_on = false;
-	if (s->is_raised && (inject_read(x, s->semaphore, &value, sizeof(value)) || !value))
-		s->is_raised = false;
+	forget_raised(x, s);
 	return true;
+}
+
+bool inject_lacks_semaphore(struct inject *x, struct inject_site *s)
+{
+	uint16_t value;
+
+	if (!s->is_on || !s->semaphore || inject_look(x, s) != SITE_ON)
+		return false;
+	forget_raised(x, s);
+	return !s->is_raised && !inject_read(x, s->semaphore, &value, sizeof(value));
 }
 
 /* ---- what killed tracers left */

@@ -81,3 +81,85 @@ takes_turns() {
 	library d 3 -D_SDT_HAS_SEMAPHORES
 	takes_turns a b c d
 }
+
+@test "a library that is mapped several times: each copy has a semaphore of its own" {
+	library a 0 -D_SDT_HAS_SEMAPHORES
+	cat >"$dir/copies.c" <<-'END'
+		#define _GNU_SOURCE
+		#include <dlfcn.h>
+		#include <stdio.h>
+		#define COPIES 5
+		int main(int argc, char **argv)
+		{
+			void (*plug[COPIES])(int n);
+			for (int i = 0; i < argc - 1 && i < COPIES; i++) {
+				void *library = dlmopen(i ? LM_ID_NEWLM : LM_ID_BASE, argv[1 + i], RTLD_NOW);
+				plug[i] = library ? (void (*)(int))dlsym(library, "plug") : NULL;
+				if (!plug[i])
+					return 1;
+			}
+			puts("ready");
+			fflush(stdout);
+			getchar();
+			for (int i = 0; i < argc - 1 && i < COPIES; i++)
+				for (int k = 0; k <= i; k++)
+					plug[i](k);
+			return 0;
+		}
+	END
+	cc -O2 -o "$dir/copies" "$dir/copies.c" -ldl
+	mkfifo "$dir/go"
+	"$dir/copies" "$dir/a" "$dir/a" "$dir/a" "$dir/a" "$dir/a" <"$dir/go" >"$dir/printed" 3>&- &
+	target=$!
+	exec 8>"$dir/go"
+	for _ in $(seq 600); do
+		! grep -q ready "$dir/printed" || break
+		sleep 0.02
+	done
+	start_tracer "usdt:$dir/a:turn:a { @n = count() }" --engine=native -p $target 8>&-
+	echo >&8
+	wait $target
+	wait $tracer
+	cat "$output_file" "$messages"
+	grep -qx '@n: 15' "$output_file"
+}
+
+@test "at the end all sites are as they were, also when a library is gone" {
+	library a 0
+	cat >"$dir/ends.c" <<-'END'
+		#include <dlfcn.h>
+		#include <stdio.h>
+		#include <sys/sdt.h>
+		int main(int argc, char **argv)
+		{
+			void *library = dlopen(argv[argc - 1], RTLD_NOW);
+			getchar();
+			dlclose(library);
+			DTRACE_PROBE(turn, end);
+			puts("closed");
+			fflush(stdout);
+			getchar();
+			return 0;
+		}
+	END
+	cc -O2 -I"$ROOT/include" -o "$dir/ends" "$dir/ends.c" -ldl
+	mkfifo "$dir/go"
+	"$dir/ends" "$dir/a" <"$dir/go" >"$dir/printed" 3>&- &
+	target=$!
+	exec 8>"$dir/go"
+	sleep 0.3
+	start_tracer "usdt:$dir/a:turn:a { @a = count() } usdt:$dir/ends:turn:end { @n = count() }" --engine=native -p $target 8>&-
+	echo >&8
+	for _ in $(seq 600); do
+		! grep -q closed "$dir/printed" || break
+		sleep 0.02
+	done
+	stop_tracer
+	cat "$output_file" "$messages"
+	grep -qx '@n: 1' "$output_file"
+	run "$NOPAL" doctor -p $target
+	echo "$output"
+	[[ $output == *"1 of 1 site can be traced in user mode"* ]]
+	echo >&8
+	wait $target
+}

@@ -152,7 +152,7 @@ static int add_site(struct native_process *p, const struct clause *c, const stru
 	if (err)
 		return err;
 	if (at->sema_offset)
-		site.semaphore = inject_find_data(p->x, at->file->inode, at->sema_offset);
+		site.semaphore = inject_find_data(p->x, at->file->inode, at->sema_offset, pc);
 	err = native_process_add_site(p, &site);
 	if (!err)
 		p->steps[p->count - 1].turn.inode = at->file->inode;
@@ -162,7 +162,7 @@ static int add_site(struct native_process *p, const struct clause *c, const stru
 /* A site may have been met while the loader had mapped its code alone. */
 static void find_semaphore(struct native_process *p, struct inject_site *s, const struct attach *at)
 {
-	s->semaphore = inject_find_data(p->x, at->file->inode, at->sema_offset);
+	s->semaphore = inject_find_data(p->x, at->file->inode, at->sema_offset, s->pc);
 	p->has_semaphores |= s->semaphore != 0;
 }
 
@@ -689,6 +689,16 @@ unsigned native_process_renew(struct native_process *p)
 	for (size_t i = 0; i < p->count; i++)
 		off += inject_renew(p->x, &p->sites[i]);
 	return off;
+}
+
+bool native_process_lacks_semaphores(struct native_process *p)
+{
+	bool lacks = p->has_semaphores;
+
+	p->has_semaphores = false;
+	for (size_t i = 0; i < p->count; i++)
+		lacks |= inject_lacks_semaphore(p->x, &p->sites[i]);
+	return lacks;
 }
 
 int native_process_disarm(struct native_process *p, struct diag *d)

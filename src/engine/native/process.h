@@ -98,6 +98,8 @@ int native_process_write(struct native_process *p, struct native_code *code);
 /* How many sites are off, since their image was loaded again, or a breakpoint there is gone?
  * native_process_arm() enables them. */
 unsigned native_process_renew(struct native_process *p);
+/* Is a site on whose semaphore is not raised? native_process_arm() raises it. */
+bool native_process_lacks_semaphores(struct native_process *p);
 /* Make the trampolines of what was added, and enable all sites. */
 int native_process_arm(struct native_process *p, const struct native_store *s, bool follow,
 		       struct diag *d);

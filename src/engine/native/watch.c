@@ -156,10 +156,9 @@ int native_look_at_files(struct native *e, struct native_process *p, bool is_ear
 		err = native_give(e, p, d);
 	if (!is_new && !err)
 		native_langs_see(e, p);
-	wants_more = p->has_semaphores;
-	p->has_semaphores = false;
-	wants_more |= is_early &&
-		      ((is_new && p->expects_library) || (p->count > p->own && !p->looked_at_libc));
+	wants_more = native_process_lacks_semaphores(p) ||
+		     (is_early && ((is_new && p->expects_library) ||
+				   (p->count > p->own && !p->looked_at_libc)));
 	if (err || (p->count == before && !wants_more && !turned &&
 		    !(is_early && native_process_renew(p))))
 		return err;
@@ -236,7 +235,7 @@ static int guard(struct native *e, struct native_process *p, struct diag *d)
 		return turned;
 	knock_beat(e->store);
 	off = native_process_renew(p);
-	if (off || turned)
+	if (off || turned || native_process_lacks_semaphores(p))
 		err = native_arm(e, p, d);
 	say_off(e, p, off, d);
 	say_shadowed(p, look_at_sites(p, &gone), d);
