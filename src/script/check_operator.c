@@ -372,7 +372,7 @@ static void check_pointers(struct check *c, const struct expr *e)
 	diag_hint(c->d, "cast it to a number: (uint64)p");
 }
 
-/* strerror(n) == "..." and func == str(p) are comparisons of texts; func == "..." is one of names. */
+/* strerror(n) == "..." and func == str(p) compare texts; func == "..." compares names. */
 static void spell_sides(struct check *c, struct expr *e)
 {
 	for (unsigned i = 0; i < 2; i++) {

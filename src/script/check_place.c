@@ -367,7 +367,7 @@ static void check_text_cast(struct check *c, struct expr *e, struct type to)
 	e->shape = shape_of(to);
 }
 
-/* Does an array of so many bytes, up to 8, have all of a number? A literal has no size of its own. */
+/* Does an array of up to 8 bytes have all of a number? A literal has no size of its own. */
 static bool holds_number(const struct expr *e, uint64_t bytes)
 {
 	const struct type *t = &e->shape.type;

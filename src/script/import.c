@@ -76,7 +76,8 @@ static bool next_import(struct lexer *l, struct token *word, struct token *path)
 	}
 }
 
-/* The next import inside of a block, likewise. Bytes that make no token, which probes may have, are skipped. */
+/* The next import inside of a block, likewise. Bytes that make no token, which probes may have, are
+ * skipped. */
 static bool next_in_block(struct lexer *l, unsigned *depth, struct token *word, struct token *path)
 {
 	struct token t = {.kind = TOKEN_END};

@@ -262,7 +262,7 @@ struct check {
 	int err;
 	unsigned pass; /* from 1 */
 	unsigned block_depth, loop_depth;
-	bool changed; /* a type has grown: check again */
+	bool changed;  /* a type has grown: check again */
 	bool is_asked; /* for its type only: what is looked at never runs */
 };
 
@@ -339,8 +339,8 @@ bool check_is_array(struct check *c, const struct expr *e, uint64_t *bytes);
 /* buf() of an array's or text's value; false: it is neither. */
 bool check_value_bytes(struct check *c, struct expr *e);
 
-/* spelled.c: a value that is kept as a number becomes its text, where a text is wanted. False: it has
- * none that is known here. */
+/* spelled.c: a value that is kept as a number becomes its text, where a text is wanted. False: it
+ * has none that is known here. */
 bool check_spelled(struct check *c, struct expr *e);
 /* Such a cast: its type. */
 bool check_spelled_cast(struct check *c, struct expr *e);
@@ -517,7 +517,7 @@ void lower_ternary(struct lower *l, const struct expr *e, uint16_t out); /* a ? 
 /* The bytes of a value: buf(), str(text, n). */
 void lower_value_bytes(struct lower *l, const struct expr *e, uint16_t out);
 void lower_shortened(struct lower *l, const struct expr *e, uint16_t out);
-/* spelled.c: the text of a value that is kept as a number; false: it has none that is known here. */
+/* spelled.c: the text of a value that is kept as a number; false: it has none. */
 bool lower_spelled(struct lower *l, const struct expr *e, uint16_t out);
 /* What is in memory; the address of it. */
 void lower_place(struct lower *l, const struct expr *e, uint16_t out);
@@ -554,7 +554,7 @@ uint16_t lower_reg(struct lower *l);
 uint16_t lower_const(struct lower *l, uint64_t value);
 uint16_t lower_slot(struct lower *l, const struct type *t);
 uint16_t lower_slot_like(struct lower *l, uint16_t slot); /* another one of its type */
-void lower_free_slot(struct lower *l, uint16_t slot); /* before its statement ends */
+void lower_free_slot(struct lower *l, uint16_t slot);	  /* before its statement ends */
 uint32_t lower_intern(struct lower *l, struct text_list *list, struct str text);
 void lower_bind(struct lower *l, struct label *label);
 void lower_goto(struct lower *l, enum op op, uint16_t reg, struct label *label);

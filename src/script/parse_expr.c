@@ -283,8 +283,8 @@ static bool ends_with_value(struct stmt *body)
 
 	if (!s || !s->is_last)
 		return false;
-	return s->kind == STMT_EXPR || (ends_with_value(s->body) &&
-					(s->kind == STMT_BLOCK || ends_with_value(s->other)));
+	return s->kind == STMT_EXPR ||
+	       (ends_with_value(s->body) && (s->kind == STMT_BLOCK || ends_with_value(s->other)));
 }
 
 /* The value at the end of a block, without which the statements go on as they are; NULL: there is

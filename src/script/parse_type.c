@@ -74,8 +74,8 @@ static const struct expr *passed_like(const struct parser *p)
 	return look.expansion_count == p->expansion_count ? like : NULL;
 }
 
-/* An expression whose type is asked for; a parameter may stand for one, and have "*" after it, which
- * is the type of the cast (T *)0. */
+/* An expression whose type is asked for; a parameter may stand for one, and have "*" after it,
+ * which is the type of the cast (T *)0. */
 static struct expr *parse_like(struct parser *p)
 {
 	struct mark start = p->token.mark;

@@ -1,6 +1,6 @@
 /* The text of a value that is kept as a number: strerror(n), and probe. Where a script compares it,
- * looks into it or measures it, the value becomes a text: a cast, which has all texts there can be as
- * literals, and finds the one of the number by halves. */
+ * looks into it or measures it, the value becomes a text: a cast, which has all texts there can be
+ * as literals, and finds the one of the number by halves. */
 #include "program/spelled.h"
 
 #include <errno.h>

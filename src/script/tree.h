@@ -140,8 +140,8 @@ struct stmt {
 	struct stmt *next;
 	bool leaves_function; /* STMT_RETURN: `target` is what it sets, if there is a value */
 	bool is_discard;      /* STMT_EXPR: _ = value */
-	bool is_last; /* STMT_EXPR, _IF, _BLOCK without a semicolon before "}": a block's value */
-	uint32_t span;	      /* as of an expression */
+	bool is_last;  /* STMT_EXPR, _IF, _BLOCK without a semicolon before "}": a block's value */
+	uint32_t span; /* as of an expression */
 };
 
 /* How a probe type is attached and what its parts mean. ORDER: probe_rows in tree.c. */
@@ -254,7 +254,7 @@ struct tree {
 	struct map_size *sizes; /* the same */
 	struct declared_option *declared;
 	struct mark block_import; /* the first import inside of a block; without length: none */
-	struct str includes; /* lines of #include, one after the other; empty: none */
+	struct str includes;	  /* lines of #include, one after the other; empty: none */
 };
 
 /* Is it &$v or &@m? */
