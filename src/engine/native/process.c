@@ -8,7 +8,6 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "engine/native/blob.h"
 #include "engine/native/filter.h"
 #include "engine/native/knock.h"
@@ -19,10 +18,7 @@
 #define AREA_SIZE   ((size_t)1 << 20) /* untouched pages cost nothing */
 #define TRAMPOLINE  4096	      /* usual most; a larger one gets a larger area */
 #define ALIGN	    16
-#define MAPPED_MOST NATIVE_MAPPED_MOST
-#define MAP_TRIES   40 /* of a process that maps memory all the time */
-#define REREADS	    8  /* for one site, while it is planned */
-#define REREADS_ALL 64
+#define MAP_TRIES   40	/* of a process that maps memory all the time */
 #define PAUSE_LEAST 50	/* us between two tries */
 #define PAUSE_MASK  511 /* ... and a random part, so that they are not in step with the process */
 /* At the mappings, before more of them is read directly for the second time. */
@@ -70,257 +66,12 @@ void native_process_close(struct native_process *p)
 	free(p);
 }
 
-/* ---- sites */
+/* ---- areas for trampolines */
 
-static struct inject_site *find_site(struct native_process *p, uint64_t inode, uint64_t pc)
-{
-	for (size_t i = 0; i < p->count; i++)
-		if (p->sites[i].pc == pc && p->steps[i].turn.inode == inode)
-			return &p->sites[i];
-	return NULL;
-}
-
-int native_process_add_site(struct native_process *p, const struct inject_site *site)
-{
-	int err = array_grow(p->sites, p->count, p->cap);
-
-	if (!err)
-		err = array_reserve(p->steps, p->steps_cap, p->count + 1);
-	if (err)
-		return err;
-	p->steps[p->count] = (struct native_steps){0};
-	p->sites[p->count++] = *site;
-	return 0;
-}
-
-static struct inject_site *find_across(struct native_process *p, uint64_t pc)
-{
-	for (size_t i = 0; i < p->count; i++)
-		if (!p->sites[i].is_on && inject_jumps_across(&p->sites[i], pc))
-			return &p->sites[i];
-	return NULL;
-}
-
-static void forget_site(struct native_process *p, struct inject_site *s, const char *why)
-{
-	s->form = INJECT_NONE;
-	s->why = why;
-	s->body = 0;
-	p->steps[s - p->sites].count = p->steps[s - p->sites].done = 0;
-}
-
-/* The kernel will have a breakpoint there: then also at the site whose jump that breaks. */
-static void leave_to_kernel(struct native_process *p, uint64_t pc)
-{
-	struct inject_site *s;
-
-	while ((s = find_across(p, pc))) {
-		forget_site(p, s,
-			    "the bytes after it are another probe's, which the kernel traces");
-		pc = s->pc;
-	}
-}
-
-static void pause_a_little(void)
+void native_process_pause(void)
 {
 	usleep(PAUSE_LEAST + (useconds_t)(clock_now() & PAUSE_MASK));
 }
-
-/* What is where its jump would lead may be gone in a moment. */
-static int plan_site(struct native_process *p, struct inject_site *site)
-{
-	int err = inject_plan(p->x, site);
-
-	for (unsigned i = 0; i < REREADS && !err && inject_is_lost(p->x, site) &&
-			     site->form == INJECT_NONE && p->rereads < REREADS_ALL;
-	     i++) {
-		p->rereads++;
-		pause_a_little();
-		err = inject_reread(p->x);
-		if (!err)
-			err = inject_replan(p->x, site);
-	}
-	return err;
-}
-
-static int add_site(struct native_process *p, const struct clause *c, const struct attach *at,
-		    uint64_t pc)
-{
-	struct inject_site site = {.pc = pc, .reads = native_reads(c, at)};
-	int err = plan_site(p, &site);
-
-	if (err)
-		return err;
-	if (at->sema_offset)
-		site.semaphore = inject_find_data(p->x, at->file->inode, at->sema_offset, pc);
-	err = native_process_add_site(p, &site);
-	if (!err)
-		p->steps[p->count - 1].turn.inode = at->file->inode;
-	return err;
-}
-
-/* A site may have been met while the loader had mapped its code alone. */
-static void find_semaphore(struct native_process *p, struct inject_site *s, const struct attach *at)
-{
-	s->semaphore = inject_find_data(p->x, at->file->inode, at->sema_offset, s->pc);
-	p->has_semaphores |= s->semaphore != 0;
-}
-
-/* The sites of a clause's attachment, planned: how many; their numbers in `out`. */
-static int find_sites(struct native_process *p, const struct clause *c, const struct attach *at,
-		      size_t out[MAPPED_MOST])
-{
-	uint64_t addresses[MAPPED_MOST + 1];
-	unsigned count = at->file ? inject_find(p->x, at->file->inode, at->offset, addresses,
-						MAPPED_MOST + 1)
-				  : 0;
-
-	if (count > MAPPED_MOST) {
-		count = MAPPED_MOST;
-		p->is_crowded = true;
-	}
-	for (unsigned i = 0; i < count; i++) {
-		struct inject_site *s = find_site(p, at->file->inode, addresses[i]);
-		int err = s ? 0 : add_site(p, c, at, addresses[i]);
-
-		if (err)
-			return err;
-		if (s && at->sema_offset && !s->semaphore)
-			find_semaphore(p, s, at);
-		out[i] = s ? (size_t)(s - p->sites) : p->count - 1;
-	}
-	return (int)count;
-}
-
-/* A site may have been planned for another clause, which reads less. */
-static const char *problem_at(const struct inject_site *s, const struct clause *c,
-			      const struct attach *at)
-{
-	if (s->form == INJECT_NONE)
-		return s->why;
-	return s->changed & native_reads(c, at)
-		       ? "the code before the next call, where its trampoline "
-			 "begins, changes a register that it reads"
-		       : NULL;
-}
-
-const char *native_process_problem(struct native_process *p, const struct clause *c,
-				   const struct attach *at)
-{
-	size_t sites[MAPPED_MOST];
-	int count = find_sites(p, c, at, sites);
-	const char *why = count < 0 ? "no memory" : NULL;
-
-	for (int i = 0; i < count && !why; i++)
-		why = problem_at(&p->sites[sites[i]], c, at);
-	return why;
-}
-
-void native_process_leave(struct native_process *p, const struct attach *at)
-{
-	size_t sites[MAPPED_MOST];
-	int count = find_sites(p, NULL, at, sites);
-
-	for (int i = 0; i < count; i++)
-		leave_to_kernel(p, p->sites[sites[i]].pc);
-}
-
-static bool is_apart(enum inject_form form)
-{
-	return form == INJECT_NOP10 || form == INJECT_RETARGET || form == INJECT_DISPLACED;
-}
-
-bool native_process_holds(struct native_process *p, const struct attach *at)
-{
-	size_t sites[MAPPED_MOST];
-	int count = find_sites(p, NULL, at, sites);
-
-	for (int i = 0; i < count; i++)
-		if (p->sites[sites[i]].is_on && is_apart(p->sites[sites[i]].form))
-			return true;
-	return false;
-}
-
-void native_process_each_across(struct native_process *p, const struct attach *at, site_fn *fn,
-				void *arg)
-{
-	size_t sites[MAPPED_MOST];
-	int count = find_sites(p, NULL, at, sites);
-
-	for (int i = 0; i < count; i++)
-		for (size_t k = 0; k < p->count; k++) {
-			const struct native_steps *steps = &p->steps[k];
-
-			if (k == sites[i] ||
-			    !inject_jumps_across(&p->sites[k], p->sites[sites[i]].pc))
-				continue;
-			for (size_t n = 0; n < steps->count; n++)
-				fn(arg, steps->all[n].attach);
-		}
-}
-
-int native_process_drop(struct native_process *p, const struct attach *at, struct diag *d)
-{
-	size_t sites[MAPPED_MOST];
-	int count = find_sites(p, NULL, at, sites), err = count < 0 ? count : 0;
-
-	for (int i = 0; i < count && !err; i++) {
-		struct inject_site *s = &p->sites[sites[i]];
-
-		leave_to_kernel(p, s->pc);
-		if (s->is_on)
-			err = inject_disable(p->x, s, 1, d);
-		forget_site(p, s, "the kernel traces it");
-	}
-	return err == -ESRCH ? 0 : err;
-}
-
-bool native_process_shares(struct native_process *p, const struct attach *at,
-			   const struct attach *other)
-{
-	size_t sites[MAPPED_MOST];
-	int count = find_sites(p, NULL, at, sites);
-
-	for (int i = 0; i < count; i++) {
-		const struct inject_site *s = &p->sites[sites[i]];
-
-		if (inject_jumps_across(s, s->pc + (other->offset - at->offset)))
-			return false;
-	}
-	return true;
-}
-
-static int add_step(struct native_steps *steps, const struct native_step *step)
-{
-	for (size_t i = 0; i < steps->count; i++)
-		if (steps->all[i].clause == step->clause && steps->all[i].attach == step->attach)
-			return 0;
-	if (array_grow(steps->all, steps->count, steps->cap))
-		return -ENOMEM;
-	steps->all[steps->count++] = *step;
-	return 0;
-}
-
-int native_process_add(struct native_process *p, const struct native_step *step, unsigned *mapped)
-{
-	size_t sites[MAPPED_MOST];
-	int count = find_sites(p, step->clause, step->attach, sites), reached = 0;
-
-	*mapped = count < 0 ? 0 : (unsigned)count;
-	for (int i = 0; i < count; i++) {
-		int err;
-
-		if (problem_at(&p->sites[sites[i]], step->clause, step->attach))
-			continue;
-		err = add_step(&p->steps[sites[i]], step);
-		if (err)
-			return err;
-		reached++;
-	}
-	return count < 0 ? count : reached;
-}
-
-/* ---- areas for trampolines */
 
 static bool is_near(const struct native_area *a, uint64_t pc)
 {
@@ -458,7 +209,7 @@ static int map_areas(struct native_process *p, const struct native_store *s, uin
 
 	for (unsigned i = 0; i < MAP_TRIES && err == -EEXIST; i++) {
 		if (i)
-			pause_a_little();
+			native_process_pause();
 		err = i ? inject_reread(p->x) : 0;
 		if (!err)
 			err = near ? find_area(p, near, size, &area) : reserve_areas(p);
@@ -476,7 +227,7 @@ int native_process_settle(struct native_process *p, const struct native_store *s
 	int err = map_areas(p, s, 0, 0, d);
 
 	for (unsigned i = 0; i < MAP_TRIES && !err && inject_is_lost(p->x, site); i++) {
-		pause_a_little();
+		native_process_pause();
 		err = inject_reread(p->x);
 		if (!err)
 			err = inject_replan(p->x, site);
@@ -493,7 +244,7 @@ static void judge_changed(struct native_process *p, size_t site)
 
 	for (size_t i = 0; i < p->steps[site].count && s->form != INJECT_NONE; i++) {
 		const struct native_step *step = &p->steps[site].all[i];
-		const char *why = problem_at(s, step->clause, step->attach);
+		const char *why = native_site_problem(s, step->clause, step->attach);
 
 		if (!why)
 			continue;

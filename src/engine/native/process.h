@@ -109,4 +109,13 @@ int native_process_disarm(struct native_process *p, struct diag *d);
  * if more was mapped. To be called ten times a second. */
 int native_process_refresh(struct native_process *p);
 
+/* ---- what sites.c and process.c share */
+
+/* Why the clause cannot run at the site; NULL: it can. It may have been planned for another clause,
+ * which reads less. */
+const char *native_site_problem(const struct inject_site *s, const struct clause *c,
+				const struct attach *at);
+/* A moment, in which what a process is about to do may be done. */
+void native_process_pause(void);
+
 #endif
