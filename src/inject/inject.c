@@ -288,7 +288,7 @@ int inject_open(pid_t pid, struct inject **out, struct diag *d)
 	if (!err)
 		err = ledger_find_old(x);
 	if (!err)
-		err = patch_undo_old(x);
+		err = undo_old(x);
 	if (err < 0)
 		inject_close(x);
 	else

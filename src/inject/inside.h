@@ -348,11 +348,20 @@ bool ledger_is_of(const struct ledger_head *head, pid_t tracer);
 int patch_restore(struct inject *x, const struct inject_site *s);
 /* Are the bytes of a form written in one piece? */
 bool form_is_whole(enum inject_form form);
+/* Are these the bytes that were written? */
+bool patch_is_written(const uint8_t *now, const uint8_t *before, const uint8_t *after,
+		      unsigned len);
+/* Of an entry of a ledger, the bytes before; 1: they were others. -errno. */
+int patch_write_before(struct inject *x, const struct ledger_entry *e);
+/* Add to a semaphore; what is 0 is not lowered. */
+int patch_semaphore(struct inject *x, uint64_t address, int by);
+
+/* ---- undo.c */
 
 /* Undo what is in a ledger: of the tracer `only`; 0: of one that is gone. The number of sites.
  * *busy: a tracer that is not gone. All threads are stopped. */
-int patch_undo_ledger(struct inject *x, uint64_t ledger, pid_t only, pid_t *busy);
+int undo_ledger(struct inject *x, uint64_t ledger, pid_t only, pid_t *busy);
 /* Undo what is in the ledgers of tracers that are gone; how many sites. */
-int patch_undo_old(struct inject *x);
+int undo_old(struct inject *x);
 
 #endif

@@ -6,11 +6,9 @@
 #include "inject/inside.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "symbols/maps.h"
 
 #define SETTLE_TRIES 200
 #define SETTLE_USECS 5000
@@ -55,9 +53,7 @@ static int write_after(struct inject *x, const struct inject_site *s)
 	return err ? err : inject_write(x, s->patch, s->after, 1);
 }
 
-/* Are these the bytes that were written? */
-static bool is_written(const uint8_t *now, const uint8_t *before, const uint8_t *after,
-		       unsigned len)
+bool patch_is_written(const uint8_t *now, const uint8_t *before, const uint8_t *after, unsigned len)
 {
 	unsigned chosen = first_chosen(len, before, after);
 
@@ -66,7 +62,7 @@ static bool is_written(const uint8_t *now, const uint8_t *before, const uint8_t 
 
 /* Who put a breakpoint there has kept the first byte, and puts it back: perhaps ours. So the others
  * are then left as they are, with which it is a jump to our landing. */
-static int write_before(struct inject *x, const struct ledger_entry *e)
+int patch_write_before(struct inject *x, const struct ledger_entry *e)
 {
 	const uint8_t *before = e->before, *after = e->after;
 	uint64_t patch = e->patch;
@@ -75,7 +71,7 @@ static int write_before(struct inject *x, const struct ledger_entry *e)
 	unsigned chosen = first_chosen(len, before, after);
 	int err = inject_read(x, patch, now, len), changed = 0;
 
-	if (!err && is_written(now, before, after, len)) {
+	if (!err && patch_is_written(now, before, after, len)) {
 		err = e->is_whole ? inject_write(x, patch, before, len)
 				  : inject_write(x, patch, before, 1);
 		changed = 1;
@@ -91,12 +87,12 @@ static int write_before(struct inject *x, const struct ledger_entry *e)
 int patch_restore(struct inject *x, const struct inject_site *s)
 {
 	const struct ledger_entry entry = ledger_entry(s);
-	int done = s->is_listed && s->form != INJECT_NONE ? write_before(x, &entry) : 0;
+	int done = s->is_listed && s->form != INJECT_NONE ? patch_write_before(x, &entry) : 0;
 
 	return done < 0 ? done : 0;
 }
 
-static int semaphore_add(struct inject *x, uint64_t address, int by)
+int patch_semaphore(struct inject *x, uint64_t address, int by)
 {
 	uint16_t value;
 	int err = inject_read(x, address, &value, sizeof(value));
@@ -175,7 +171,7 @@ enum inject_state inject_look(struct inject *x, const struct inject_site *s)
 
 	if (s->form == INJECT_NONE || read_bytes(x, s, now))
 		return SITE_GONE;
-	if (is_written(now, s->before, s->after, s->len))
+	if (patch_is_written(now, s->before, s->after, s->len))
 		return is_led_away(x, s) ? SITE_SHADOWED : SITE_ON;
 	if (!form_is_whole(s->form) && now[0] == s->before[0])
 		return SITE_OFF;
@@ -220,7 +216,7 @@ static int raise_semaphore(struct inject *x, struct inject_site *s)
 	err = ledger_mark(x, s);
 	if (err)
 		return err;
-	err = semaphore_add(x, s->semaphore, 1);
+	err = patch_semaphore(x, s->semaphore, 1);
 	if (err != -EFAULT)
 		return err;
 	s->is_raised = false; /* its data are not mapped yet */
@@ -272,10 +268,10 @@ static int disable_one(struct inject *x, struct inject_site *s)
 	int err = 0;
 
 	if (s->is_listed && s->form != INJECT_NONE)
-		err = write_before(x, &entry);
+		err = patch_write_before(x, &entry);
 	s->is_on = false;
 	if (err >= 0 && s->is_raised) {
-		err = is_there ? semaphore_add(x, s->semaphore, -1) : 0;
+		err = is_there ? patch_semaphore(x, s->semaphore, -1) : 0;
 		s->is_raised = false;
 		if (!err)
 			err = ledger_mark(x, s);
@@ -443,151 +439,4 @@ bool inject_lacks_semaphore(struct inject *x, struct inject_site *s)
 		return false;
 	forget_raised(x, s);
 	return !s->is_raised && !inject_read(x, s->semaphore, &value, sizeof(value));
-}
-
-/* ---- what killed tracers left */
-
-struct undoing {
-	struct inject *x;
-	const uint64_t *ledgers;
-	unsigned count;
-	pid_t only; /* ledgers of this tracer; 0: of those that are gone */
-	int undone;
-	pid_t busy; /* a tracer that is not gone */
-};
-
-static int undo_entry(struct inject *x, const struct ledger_entry *e)
-{
-	uint8_t now[INJECT_PATCH_MAX] = {0};
-	bool is_there = e->len && !inject_read(x, e->patch, now, e->len) &&
-			(is_written(now, e->before, e->after, e->len) ||
-			 !memcmp(now, e->before, e->len) || is_breakpoint(now));
-	int changed = is_there ? write_before(x, e) : 0;
-
-	if (e->is_raised && is_there)
-		semaphore_add(x, e->semaphore, -1);
-	return changed == 1;
-}
-
-/* Entries stay, so that pages of landings are found again. */
-int patch_undo_ledger(struct inject *x, uint64_t ledger, pid_t only, pid_t *busy)
-{
-	struct ledger_head head;
-	int count = 0;
-
-	if (ledger_open(x, ledger, &head))
-		return 0;
-	if (only ? !ledger_is_of(&head, only) : ledger_tracer_lives(&head)) {
-		*busy = only ? 0 : (pid_t)head.tracer;
-		return 0;
-	}
-	for (uint64_t i = 0; i < head.count; i++) {
-		struct ledger_entry entry;
-
-		if (ledger_read(x, ledger, i, &entry))
-			continue;
-		count += undo_entry(x, &entry);
-		if (entry.is_raised)
-			ledger_lower(x, ledger, i);
-	}
-	return count;
-}
-
-static int undo_stopped(void *arg)
-{
-	struct undoing *u = arg;
-	struct threads threads;
-	int err = threads_stop(u->x->pid, &threads);
-
-	for (unsigned i = 0; i < u->count && !err; i++)
-		u->undone += patch_undo_ledger(u->x, u->ledgers[i], u->only, &u->busy);
-	if (err)
-		return err;
-	stubs_sweep(u->x, &threads);
-	threads_resume(&threads);
-	return 0;
-}
-
-int patch_undo_old(struct inject *x)
-{
-	struct undoing u = {.x = x, .ledgers = x->old, .count = x->old_count};
-	int err = x->old_count ? threads_apart(undo_stopped, &u) : 0;
-
-	return err ? err : u.undone;
-}
-
-/* Is one of these ledgers of this tracer? What others trace is not stopped for nothing. */
-static bool has_ledger_of(struct inject *x, const uint64_t *ledgers, unsigned count, pid_t tracer)
-{
-	struct ledger_head head;
-
-	for (unsigned i = 0; i < count; i++)
-		if (!ledger_open(x, ledgers[i], &head) && ledger_is_of(&head, tracer))
-			return true;
-	return false;
-}
-
-/* The number of sites; -ENOENT: there is no ledger. */
-static int undo(pid_t pid, pid_t only, pid_t *busy, struct diag *d)
-{
-	uint64_t ledgers[LEDGERS_MOST];
-	struct undoing u = {.only = only, .ledgers = ledgers};
-	int err;
-
-	u.count = ledger_find(pid, ledgers);
-	if (!u.count && only)
-		return -ENOENT;
-	err = process_open(pid, &u.x, d);
-	if (!err && (!u.count || (only && !has_ledger_of(u.x, ledgers, u.count, only))))
-		err = -ENOENT;
-	if (!err)
-		err = threads_apart(undo_stopped, &u);
-	process_close(u.x);
-	*busy = u.busy;
-	return err ? err : u.undone;
-}
-
-int inject_clean(pid_t pid, struct diag *d)
-{
-	pid_t busy = 0;
-	int done = undo(pid, 0, &busy, d);
-
-	if (done == -ENOENT)
-		return diag_error(d, done, "nothing-to-clean",
-				  "no tracer has left anything in process %d", (int)pid);
-	if (!busy)
-		return done;
-	diag_error(d, -EBUSY, "still-traced", "process %d is tracing process %d", (int)busy,
-		   (int)pid);
-	diag_hint(d, "end it: kill %d", (int)busy);
-	return -EBUSY;
-}
-
-bool inject_is_inherited(pid_t pid)
-{
-	uint64_t ledgers[LEDGERS_MOST];
-	unsigned count = ledger_find(pid, ledgers);
-	struct inject *x;
-	bool is;
-
-	if (!count || process_open(pid, &x, NULL))
-		return false;
-	is = has_ledger_of(x, ledgers, count, getpid());
-	process_close(x);
-	return is;
-}
-
-static int clean_child(void *arg, pid_t pid)
-{
-	pid_t busy;
-
-	(void)arg;
-	if (pid != getpid())
-		undo(pid, getpid(), &busy, NULL);
-	return 0;
-}
-
-void inject_clean_children(void)
-{
-	processes_each(clean_child, NULL);
 }
