@@ -255,6 +255,7 @@ static void set_stats(struct engine *engine, struct run_stats *out)
 		out->lost_scratch += one.lost_scratch;
 		out->loop_limits += one.loop_limits;
 		out->waited += one.waited;
+		out->untraced += one.untraced;
 		out->disturbed += one.disturbed;
 		out->spoiled += one.spoiled;
 		out->children += one.children;

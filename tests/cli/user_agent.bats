@@ -155,10 +155,11 @@ as_nobody() {
 	[ "$(id -u)" = 0 ] || skip "needs root, to be several users"
 	cp "$dir/tick" "$dir/suid"
 	chmod 4755 "$dir/suid"
-	as_nobody "$NOPAL" -c "sh -c './suid loop 1000 1 1000; ./tick loop 3; true'" -e "usdt:$dir/suid:tick:loop { @s = count() } usdt:$dir/tick:tick:loop { @n = count() }"
+	as_nobody "$NOPAL" -c "sh -c './suid loop 1000 1 1000; ./suid loop 1000 1 1000; ./tick loop 3; true'" -e "usdt:$dir/suid:tick:loop { @s = count() } usdt:$dir/tick:tick:loop { @n = count() }"
 	[ "$status" = 0 ]
 	says user-mode-child "is not traced: cannot trace process"
 	says user-mode-dumpable "has set-user-ID bits or capabilities"
+	says user-mode-children "2 programs in all were not traced"
 	grep -qx '@n: 3' <<<"$output"
 	as_nobody "$NOPAL" -c "./suid loop 10" -e "usdt:$dir/suid:tick:loop { @s = count() }"
 	[ "$status" = 1 ]

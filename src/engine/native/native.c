@@ -478,6 +478,7 @@ static void native_stats(struct engine *engine, struct run_stats *out)
 	if (e->store)
 		native_store_stats(e->store, out);
 	out->disturbed = e->disturbed;
+	out->untraced = e->unreached;
 	out->waited = e->given_up + (e->store ? knock_given_up(e->store) : 0);
 	out->none_seen = e->is_attached && e->has_sites && !e->any_reached;
 }
