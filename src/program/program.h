@@ -194,6 +194,7 @@ struct map_def {
 	bool is_hidden;	      /* not the script's own: it is not printed */
 	bool forgets;	      /* a new entry takes the place of the one used longest ago */
 	struct map_series series;
+	bool is_emptied; /* a clause clears it or deletes from it */
 };
 
 /* clang-format off */

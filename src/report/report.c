@@ -141,9 +141,17 @@ int report_all_maps(struct report *r, const struct map_store *maps, struct buf *
 		order[i] = i;
 	if (!err)
 		qsort_r(order, count, sizeof(*order), compare_names, (void *)(uintptr_t)r->program);
-	for (uint32_t i = 0; i < count && !err; i++)
-		if (!r->program->maps[order[i]].is_hidden)
-			err = report_map(r, maps, order[i], 0, 0, out);
+	for (uint32_t i = 0; i < count && !err; i++) {
+		const struct map_def *m = &r->program->maps[order[i]];
+
+		/* One that was never written is 0; one that was emptied has nothing to show. */
+		if (!m->is_hidden)
+			err = report_table(r, maps,
+					   &(struct table_request){.style = r->style,
+								   .map = order[i],
+								   .with_zero = !m->is_emptied},
+					   out);
+	}
 	free(order);
 	return err;
 }

@@ -19,6 +19,7 @@ struct map {
 	bool is_read;		 /* by an expression */
 	bool is_target;		 /* of an assignment, perhaps of a value that is made of it */
 	bool is_never;		 /* assigned: it is 0 */
+	bool is_emptied;	 /* by clear() or delete() */
 	bool is_fine;		 /* a histogram that pct() reads: it keeps all bits there can be */
 	struct type key, value;
 	struct mark key_mark, value_mark; /* the use that fixed the type */

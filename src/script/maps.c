@@ -63,6 +63,8 @@ static void check_lhist(struct check *c, struct expr *e)
 static void check_whole_map(struct check *c, struct expr *e)
 {
 	check_filled(c, e->args[0], "used");
+	if (e->function->number == FORMAT_CLEAR && e->args[0]->map)
+		e->args[0]->map->is_emptied = true;
 }
 
 static void lower_whole_map(struct lower *l, const struct expr *e, uint16_t out)
@@ -110,6 +112,13 @@ static void check_keyed(struct check *c, struct expr *e)
 	}
 	for (unsigned i = 0; i < e->arg_count && !c->err; i++)
 		check_entry(c, e->args[i]);
+}
+
+static void check_delete(struct check *c, struct expr *e)
+{
+	check_keyed(c, e);
+	for (unsigned i = 0; i < e->arg_count && !c->err; i++)
+		e->args[i]->map->is_emptied = true;
 }
 
 /* Who asks what delete() found needs no warning. */
@@ -304,7 +313,7 @@ const struct function map_rows[] = {
 	  "remove all entries of a map", "@m[1] = count(); clear(@m);" },
 	{ "zero", "m", GROUP_STATEMENT, 0, 0, NO_RESULT, check_whole_map, lower_whole_map, FORMAT_ZERO,
 	  "set all values of a map to 0", "@m[1] = count(); zero(@m);" },
-	{ "delete", "x[xxxxxxx", GROUP_FUNCTION, NEED_NO_REG, 0, RESULT_BOOL, check_keyed, lower_delete, 0,
+	{ "delete", "x[xxxxxxx", GROUP_FUNCTION, NEED_NO_REG, 0, RESULT_BOOL, check_delete, lower_delete, 0,
 	  "remove one entry of a map; was there one?", "@m[1] = 1; delete(@m[1]);" },
 	{ "has_key", "x[x", GROUP_FUNCTION, 0, 0, RESULT_BOOL, check_keyed, lower_has_key, 0,
 	  "does the map have an entry with this key?", "@m[1] = 1; if (has_key(@m, 1)) { exit(); }" },

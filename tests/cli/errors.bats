@@ -224,7 +224,8 @@ $BATS_TEST_TMPDIR/a.bt:2-3: WARNING: 7" ]
 0
 
 
-@a: 1" ]
+@a: 1
+@b: 0" ]
 	says never-assigned "-e:1:14: warning: '@b' is read but never assigned: it is 0"
 	says never-assigned "warning: '@c' is printed but never assigned: it is 0"
 	says bad-format "warning: '%y' is not a conversion of 'printf': it is printed as it is"

@@ -118,7 +118,7 @@ save_image() {
 			interval:ms:200 { exit() }'
 		[ "$status" = 0 ]
 		[[ "$output" == *"@right: "* ]]
-		[[ "$output" != *"@wrong"* ]]
+		[[ "$output" == *"@wrong: 0"* ]]
 		kill -0 "$pid" 2>/dev/null || break
 	done
 	wait "$pid"

@@ -314,7 +314,7 @@ near_probes() {
 		sleep 0.3
 		go_on
 		cat "$dir/out"
-		! grep -q '@old' "$dir/out" || false
+		! grep -q '@old: [1-9]' "$dir/out" || false
 		exec 8>&-
 	done
 }
