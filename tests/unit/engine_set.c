@@ -44,7 +44,8 @@ static const char *refuse_registers(const struct arch *arch, const struct operan
 
 /* Two interpreters: the first can read no registers, the second all. */
 static struct engine_ops blind, sighted;
-static struct engine *blind_engine; /* that was opened last */
+static struct engine *blind_engine, *sighted_engine; /* that were opened last */
+static const struct engine_others *others_of_blind;
 
 static int open_blind(const struct engine_options *options, struct engine **out, struct diag *d)
 {
@@ -52,6 +53,7 @@ static int open_blind(const struct engine_options *options, struct engine **out,
 
 	(*out)->ops = &blind;
 	blind_engine = *out;
+	others_of_blind = options->others;
 	return err;
 }
 
@@ -60,6 +62,7 @@ static int open_sighted(const struct engine_options *options, struct engine **ou
 	int err = engine_interp.open(options, out, d);
 
 	(*out)->ops = &sighted;
+	sighted_engine = *out;
 	return err;
 }
 
@@ -79,20 +82,25 @@ struct both {
 	struct buf dump;
 };
 
-static int both_open(struct both *b, const struct engine_ops *first, const char *text)
+static int both_open_with(struct both *b, const struct engine_ops *first, const char *text,
+			  const struct engine_options *options)
 {
 	const struct engine_ops *kinds[] = {first, &sighted};
-	const struct engine_options none = {0};
 	int err;
 
 	make_kinds();
 	*b = (struct both){0};
 	program_read(&b->t, text);
-	assert_int_equal(engine_set_open(kinds, 2, &none, &b->e, &b->d), 0);
+	assert_int_equal(engine_set_open(kinds, 2, options, &b->e, &b->d), 0);
 	err = engine_build(b->e, &b->t.program, &b->d);
 	if (!err)
 		engine_dump(b->e, &b->dump);
 	return err;
+}
+
+static int both_open(struct both *b, const struct engine_ops *first, const char *text)
+{
+	return both_open_with(b, first, text, &(struct engine_options){0});
 }
 
 static void both_close(struct both *b)
@@ -219,6 +227,62 @@ static void sites_are_divided_where_a_map_only_adds(void **state)
 	both_close(&b);
 }
 
+static void sites_of_a_run_that_grows_are_divided_too(void **state)
+{
+	const struct engine_options grows = {.may_grow = true};
+	struct both b;
+
+	(void)state;
+	assert_int_equal(both_open_with(&b, &blind, TWO_SITES("sum(int64)", ""), &grows), 0);
+	assert_true(first_part_has(&b, "0x20"));
+	assert_non_null(strstr(second_part(&b), "0x10"));
+	both_close(&b);
+}
+
+/* Both sites are the first engine's, until it gives one away. */
+static int give_second_site(struct both *b, const char *more)
+{
+	char text[1024];
+	struct engine_step step;
+
+	snprintf(text, sizeof(text),
+		 "map m0 \"@a\" none -> sum(int64), 1 entries\nname 0 \"usdt:/x:p:n\"\n"
+		 "clause 0: 1 registers\n"
+		 "uprobe \"/x\" 0x10 name 0 func 0 args \"8@0(3)\"\n"
+		 "uprobe \"/x\" 0x20 name 0 func 0 args \"8@0(3)\"\n"
+		 "r0 = arg 0\naggregate m0, r0\n%sreturn\n",
+		 more);
+	assert_int_equal(both_open(b, &blind, text), 0);
+	assert_true(first_part_has(b, "0x20"));
+	assert_int_equal(engine_attach(b->e, &b->d), 0);
+	step = (struct engine_step){&b->t.program, &b->t.program.clauses[0],
+				    &b->t.program.clauses[0].attaches[1]};
+	if (!others_of_blind->can_take(others_of_blind->self, &step))
+		return -EPERM;
+	return others_of_blind->take(others_of_blind->self, &step, 1, &b->d);
+}
+
+static int fire_both(struct both *b)
+{
+	struct context c = test_context();
+
+	(void)b;
+	return interp_fire(blind_engine, 0, 0, &c) + interp_fire(sighted_engine, 0, 0, &c);
+}
+
+static void a_site_is_given_to_another_engine_while_the_run_goes_on(void **state)
+{
+	struct both b;
+
+	(void)state;
+	assert_int_equal(give_second_site(&b, ""), 0);
+	assert_int_equal(fire_both(&b), 2); /* the second engine has the clause, with the site */
+	both_close(&b);
+	/* A map that a clause reads cannot be divided. */
+	assert_int_equal(give_second_site(&b, "r0 = map_get m0\n"), -EPERM);
+	both_close(&b);
+}
+
 static void what_no_engine_can_run_is_refused_by_the_first(void **state)
 {
 	const struct engine_ops *kinds[] = {&blind, &blind};
@@ -309,6 +373,8 @@ int main(void)
 		cmocka_unit_test(what_is_asked_of_the_session_links_clauses),
 		cmocka_unit_test(the_first_engine_has_what_it_can_run),
 		cmocka_unit_test(sites_are_divided_where_a_map_only_adds),
+		cmocka_unit_test(sites_of_a_run_that_grows_are_divided_too),
+		cmocka_unit_test(a_site_is_given_to_another_engine_while_the_run_goes_on),
 		cmocka_unit_test(what_no_engine_can_run_is_refused_by_the_first),
 		cmocka_unit_test(an_extension_follows_its_map),
 		cmocka_unit_test(an_extension_that_one_engine_refuses_is_in_none),
