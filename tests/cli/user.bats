@@ -415,6 +415,7 @@ near_probes() {
 file = open(sys.argv[1], "rb")
 maps = [mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC) for _ in range(int(sys.argv[2]))]
 input()' "$dir/pluglib" 70
+	until [ "$(grep -c pluglib /proc/$target/maps)" -ge 70 ]; do sleep 0.05; done
 	start_tracer "usdt:$dir/pluglib:plug:in { @ = count() }" --engine=native -p $target
 	go_on
 	cat "$messages"
