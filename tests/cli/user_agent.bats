@@ -60,6 +60,28 @@ traces() {
 	grep -qx '@n: 100' "$dir/out"
 }
 
+@test "a tracer that stands still for long: a program that has gone on is traced a moment later" {
+	mkfifo "$dir/go"
+	timeout 100 "$NOPAL" --user -c "sh -c 'echo ready >$dir/ready; read x <$dir/go; $tick loop 8000 1 1000; true'" \
+		-e "usdt:$tick:tick:loop { @n = count() }" >"$dir/out" 2>"$dir/messages" 3>&- &
+	for _ in $(seq 600); do
+		[ ! -s "$dir/ready" ] || break
+		sleep 0.05
+	done
+	sleep 0.5
+	tracer=$(pgrep -P $!)
+	kill -STOP $tracer
+	echo >"$dir/go"
+	sleep 13
+	kill -CONT $tracer
+	wait
+	cat "$dir/out" "$dir/messages"
+	says user-mode-late "began to run another program" "$dir/messages"
+	says user-mode-waited "1 time a thread went on" "$dir/messages"
+	n=$(sed -n 's/^@n: //p' "$dir/out")
+	[ "$n" -gt 0 ] && [ "$n" -lt 8000 ]
+}
+
 @test "programs whose probes are named without a path, by an ordinary user" {
 	run timeout 60 setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all \
 		"$NOPAL" -q -c "sh -c '$tick word a; for i in 1 2 3 4 5 6 7 8 9 10; do $tick word b; done'" \
