@@ -6,10 +6,10 @@
  *	48 89 df	mov %rbx, %rdi		inside_filter(), and goes on at the call
  *	0f 05		syscall
  *
- * A jump takes the place of one instruction, or of several that are shorter: these only move what
- *is in registers and on the stack, no jump of the program leads between them, and no thread is
- *there, or in a signal handler that returns there, when they are changed. The call itself stays as
- *it is: threads may wait in it. */
+ * A jump takes the place of one instruction, or of several that are shorter. These only move what
+ * is in registers and memory, no jump of the program leads between them, and no thread is there, or
+ * in a signal handler that returns there, when they are changed. The call itself stays as it is:
+ * threads may wait in it. */
 #include "inject/inside.h"
 
 #include <errno.h>
@@ -29,17 +29,16 @@
 #define PLAIN	   8	/* instructions before a call */
 #define JUMPS	   3	/* one after the other, to a call */
 #define NO_NUMBER  (-1)
+#define NO_REG	   0xff
 #define PRCTL	   157
 #define SECCOMP	   317
-
-/* ---- instructions */
-
-#define NO_REG 0xff
 
 static bool may_filter(int64_t number)
 {
 	return number == NO_NUMBER || number == PRCTL || number == SECCOMP;
 }
+
+/* ---- instructions */
 
 struct insn {
 	const uint8_t *at;
@@ -193,7 +192,7 @@ struct before {
 	unsigned count;
 };
 
-/* False: from there the call is not met. */
+/* Decode from there to the call. False: it is not met. */
 static bool walk(const uint8_t *code, size_t call, size_t from, struct before *b)
 {
 	unsigned step = 1, count = 0;
