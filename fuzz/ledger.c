@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	x.space.ranges = &code;
 	x.space.count = 1;
 	ledger_take_old(&x, AT);
-	patch_undo_ledger(&x, AT, 0, &busy);
+	undo_ledger(&x, AT, 0, &busy);
 	if (x.space.planned_count > ADOPTED_MOST || lseek(x.mem_fd, 0, SEEK_END) != AT + MEMORY)
 		abort();
 	x.space.ranges = NULL;

@@ -17,6 +17,7 @@
 
 #include "arch/arch.h"
 #include "base/array.h"
+#include "base/budget.h"
 
 #if !defined(__aarch64__)
 
@@ -30,6 +31,7 @@
 #define JUMPS	   3	/* one after the other, to a call */
 #define NO_NUMBER  (-1)
 #define NO_REG	   0xff
+#define WORK_MOST  1000000000ull /* steps */
 #define PRCTL	   157
 #define SECCOMP	   317
 
@@ -186,6 +188,13 @@ static bool is_movable(const struct insn *i)
 
 /* ---- what comes before a call */
 
+/* The code is untrusted: where reading it takes too long, calls of the program are not known. */
+struct code {
+	const uint8_t *bytes;
+	size_t len;
+	struct budget *work;
+};
+
 /* The instructions before a call, the nearest first: how many bytes before it each begins. */
 struct before {
 	uint16_t back[FAR];
@@ -193,16 +202,18 @@ struct before {
 };
 
 /* Decode from there to the call. False: it is not met. */
-static bool walk(const uint8_t *code, size_t call, size_t from, struct before *b)
+static bool walk(const struct code *c, size_t call, size_t from, struct before *b)
 {
 	unsigned step = 1, count = 0;
 	uint16_t met[FAR];
 	size_t at = from;
 
+	if (!budget_work(c->work, 4 * (call - from)))
+		return false;
 	for (; at < call && step; at += step) {
 		met[count++] = (uint16_t)(call - at);
-		step = instruction_length(arch_host(),
-					  str_of((const char *)code + at, call + CALL_BYTES - at));
+		step = instruction_length(
+			arch_host(), str_of((const char *)c->bytes + at, call + CALL_BYTES - at));
 	}
 	if (at != call || !step)
 		return false;
@@ -213,27 +224,27 @@ static bool walk(const uint8_t *code, size_t call, size_t from, struct before *b
 
 /* Decoding falls into step within a few instructions. False: most decodings do not meet there: the
  * bytes are within another instruction. `b` may be NULL. */
-static bool look_before(const uint8_t *code, size_t call, struct before *b)
+static bool look_before(const struct code *c, size_t call, struct before *b)
 {
 	struct before near, *out = b ? b : &near;
 	unsigned votes = 0, tried = 0;
 	size_t back;
 
 	for (back = STEP; back <= NEAR && back <= call; back += STEP, tried++)
-		votes += walk(code, call, call - back, out);
+		votes += walk(c, call, call - back, out);
 	if (votes < VOTES && tried >= VOTES)
 		return false;
 	back = call < FAR - 1 ? call : FAR - 1;
-	while (b && back && !walk(code, call, call - back, b))
+	while (b && back && !walk(c, call, call - back, b))
 		back--;
 	return true;
 }
 
-static struct insn insn_at(const uint8_t *code, size_t call, const struct before *b, unsigned n)
+static struct insn insn_at(const struct code *c, size_t call, const struct before *b, unsigned n)
 {
 	struct insn i;
 
-	decode(code + call - b->back[n], b->back[n] - (n ? b->back[n - 1] : 0u), &i);
+	decode(c->bytes + call - b->back[n], b->back[n] - (n ? b->back[n - 1] : 0u), &i);
 	return i;
 }
 
@@ -258,11 +269,6 @@ static int64_t low_constant(const struct insn *i, const struct insn *before)
 		       : NO_NUMBER;
 }
 
-struct code {
-	const uint8_t *bytes;
-	size_t len;
-};
-
 static int64_t number_before(const struct code *c, size_t at, unsigned reg, unsigned jumps);
 
 /* Do functions find their first arguments in it, or results? A number that is in another one was
@@ -280,9 +286,9 @@ static bool is_zero_there(const struct code *c, size_t jump, unsigned reg)
 	struct before b;
 	struct insn i;
 
-	if (!is_je || !look_before(c->bytes, jump, &b) || !b.count)
+	if (!is_je || !look_before(c, jump, &b) || !b.count)
 		return false;
-	i = insn_at(c->bytes, jump, &b, 0);
+	i = insn_at(c, jump, &b, 0);
 	return !i.is_0f && i.opcode == 0x85 && i.reg == reg && i.rm == reg;
 }
 
@@ -292,9 +298,10 @@ static int64_t number_jumped(const struct code *c, size_t at, unsigned reg, unsi
 {
 	int64_t number = NO_NUMBER;
 
+	if (!budget_work(c->work, c->len))
+		return NO_NUMBER;
 	for (size_t i = 0; i < c->len; i++) {
-		if (direct_target(c->bytes + i, c->len - i, i) != at ||
-		    !look_before(c->bytes, i, NULL))
+		if (direct_target(c->bytes + i, c->len - i, i) != at || !look_before(c, i, NULL))
 			continue;
 		number = c->bytes[i] == 0xe8 || !jumps ? NO_NUMBER
 			 : is_zero_there(c, i, reg)    ? 0
@@ -309,7 +316,7 @@ static int64_t number_jumped(const struct code *c, size_t at, unsigned reg, unsi
 static size_t block_after(const struct code *c, size_t at, const struct before *b, unsigned n)
 {
 	for (; n; n--) {
-		struct insn i = insn_at(c->bytes, at, b, n - 1);
+		struct insn i = insn_at(c, at, b, n - 1);
 
 		if (!is_nop(&i))
 			return at - b->back[n - 1];
@@ -324,15 +331,15 @@ static int64_t number_before(const struct code *c, size_t at, unsigned reg, unsi
 	bool is_beyond = false; /* an end: calls there are on other ways */
 	struct before b;
 
-	if (!look_before(c->bytes, at, &b))
+	if (!look_before(c, at, &b))
 		return NO_NUMBER;
 	for (unsigned n = 0; n < b.count; n++) {
-		struct insn i = insn_at(c->bytes, at, &b, n);
+		struct insn i = insn_at(c, at, &b, n);
 		int64_t constant = constant_of(&i, reg);
 		unsigned from = copied_from(&i, reg);
 
 		if (constant == NO_NUMBER && !reg && n + 1 < b.count) {
-			struct insn before = insn_at(c->bytes, at, &b, n + 1);
+			struct insn before = insn_at(c, at, &b, n + 1);
 
 			constant = low_constant(&i, &before);
 		}
@@ -350,12 +357,12 @@ static int64_t number_before(const struct code *c, size_t at, unsigned reg, unsi
 }
 
 /* Are the instructions before the call such that are known here? */
-static bool is_plain_before(const uint8_t *code, size_t call, const struct before *b)
+static bool is_plain_before(const struct code *c, size_t call, const struct before *b)
 {
 	unsigned n = 0;
 
 	for (; n < b->count && n < PLAIN; n++) {
-		struct insn i = insn_at(code, call, b, n);
+		struct insn i = insn_at(c, call, b, n);
 
 		if (changes_of(&i) == ANYTHING && !is_end(&i) && !is_call(&i) &&
 		    !(i.is_0f && i.opcode == 0x05))
@@ -365,11 +372,11 @@ static bool is_plain_before(const uint8_t *code, size_t call, const struct befor
 }
 
 /* Bytes of the instructions before the call that are moved; 0: they cannot be. */
-static unsigned movable_before(const uint8_t *code, size_t call, const struct before *b,
+static unsigned movable_before(const struct code *c, size_t call, const struct before *b,
 			       bool *is_one)
 {
 	for (unsigned n = 0; n < b->count && b->back[n] <= INJECT_COPY_MAX; n++) {
-		struct insn i = insn_at(code, call, b, n);
+		struct insn i = insn_at(c, call, b, n);
 
 		if (!is_movable(&i))
 			return 0;
@@ -383,14 +390,14 @@ static unsigned movable_before(const uint8_t *code, size_t call, const struct be
 /* ---- jumps that lead there */
 
 /* To which of these bytes does a direct jump or call lead? NULL: no memory. */
-static bool *jump_targets(const uint8_t *code, size_t len, const bool *asked)
+static bool *jump_targets(const struct code *c, const bool *asked)
 {
-	bool *met = calloc(len + 1, sizeof(*met));
+	bool *met = calloc(c->len + 1, sizeof(*met));
 
-	for (size_t i = 0; met && i < len; i++) {
-		uint64_t target = direct_target(code + i, len - i, i);
+	for (size_t i = 0; met && i < c->len; i++) {
+		uint64_t target = direct_target(c->bytes + i, c->len - i, i);
 
-		if (target && target < len && asked[target] && look_before(code, i, NULL))
+		if (target && target < c->len && asked[target] && look_before(c, i, NULL))
 			met[target] = true;
 	}
 	return met;
@@ -406,22 +413,23 @@ struct call {
 };
 
 /* The calls that may make a filter, at most `most`; how many there are. */
-static unsigned find_calls(const uint8_t *bytes, size_t len, struct call *out, unsigned most)
+static unsigned find_calls(const struct code *c, struct call *out, unsigned most)
 {
 	static const uint8_t syscall_insn[CALL_BYTES] = {0x0f, 0x05};
-	const struct code code = {bytes, len};
-	const uint8_t *at = bytes;
+	const uint8_t *at = c->bytes, *end = c->bytes + c->len;
 	unsigned count = 0;
 
-	for (; (at = memmem(at, len - (size_t)(at - bytes), syscall_insn, CALL_BYTES)); at++) {
-		struct call call = {.at = (size_t)(at - bytes)};
+	for (; (at = memmem(at, (size_t)(end - at), syscall_insn, CALL_BYTES)); at++) {
+		struct call call = {.at = (size_t)(at - c->bytes)};
 		struct before before;
 
-		if (!look_before(bytes, call.at, &before) ||
-		    !may_filter(number_before(&code, call.at, 0, JUMPS)))
+		if (c->work->end || count > most)
+			break;
+		if (!look_before(c, call.at, &before) ||
+		    !may_filter(number_before(c, call.at, 0, JUMPS)))
 			continue;
-		call.moved = movable_before(bytes, call.at, &before, &call.is_one);
-		call.is_plain = is_plain_before(bytes, call.at, &before);
+		call.moved = movable_before(c, call.at, &before, &call.is_one);
+		call.is_plain = is_plain_before(c, call.at, &before);
 		if (count < most)
 			out[count] = call;
 		count++;
@@ -430,15 +438,15 @@ static unsigned find_calls(const uint8_t *bytes, size_t len, struct call *out, u
 }
 
 /* A jump to the call itself, or between the instructions before it, would lead past the place. */
-static int leave_jumped(const uint8_t *code, size_t len, struct call *calls, unsigned count)
+static int leave_jumped(const struct code *c, struct call *calls, unsigned count)
 {
-	bool *asked = calloc(len + 1, sizeof(*asked)), *met = NULL;
+	bool *asked = calloc(c->len + 1, sizeof(*asked)), *met = NULL;
 
 	for (unsigned i = 0; asked && i < count; i++)
 		for (size_t k = calls[i].at - calls[i].moved + 1; k <= calls[i].at; k++)
 			asked[k] = true;
 	if (asked)
-		met = jump_targets(code, len, asked);
+		met = jump_targets(c, asked);
 	for (unsigned i = 0; met && i < count; i++)
 		for (size_t k = calls[i].at - calls[i].moved + 1; k <= calls[i].at; k++)
 			if (met[k])
@@ -475,21 +483,23 @@ static int plan_call(struct inject *x, uint64_t start, const uint8_t *code, cons
 	return err == -ENOSPC ? -ENOENT : err;
 }
 
-int own_plan(struct inject *x, uint64_t start, const uint8_t *code, size_t len,
+int own_plan(struct inject *x, uint64_t start, const uint8_t *bytes, size_t len,
 	     struct inject_place *out, unsigned most, bool *all)
 {
+	struct budget work = {.work = WORK_MOST, .stop_fd = -1};
+	const struct code code = {bytes, len, &work};
 	struct call calls[OWN_MOST];
-	unsigned found = find_calls(code, len, calls, OWN_MOST), count = 0;
+	unsigned found = find_calls(&code, calls, OWN_MOST), count = 0;
 	int err = 0;
 
 	*all = found <= OWN_MOST;
-	if (!*all)
-		return 0;
-	found = leave_data(x, start, calls, found);
-	if (found)
-		err = leave_jumped(code, len, calls, found);
+	if (*all)
+		found = leave_data(x, start, calls, found);
+	if (*all && found)
+		err = leave_jumped(&code, calls, found);
+	*all &= !work.end;
 	for (unsigned i = 0; i < found && !err && *all; i++) {
-		err = count < most ? plan_call(x, start, code, &calls[i], &out[count]) : -ENOENT;
+		err = count < most ? plan_call(x, start, bytes, &calls[i], &out[count]) : -ENOENT;
 		count += !err;
 		*all = err != -ENOENT;
 	}

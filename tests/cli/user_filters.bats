@@ -170,6 +170,26 @@ sandboxed() {
 	sandboxed root prctl 20
 }
 
+@test "code that is made to be read for very long: attached soon, and what is not known is reported" {
+	# A call behind three layers of jumps, 150, 22,500 and 22,500: to find its number, all code is read for each.
+	awk 'BEGIN {
+		n = 150
+		print ".globl _start\n_start: jmp wait\nret\ncall: syscall\nret"
+		for (i = 0; i < n; i++) printf "b%d: jmp call\nret\n", i
+		for (i = 0; i < n * n; i++) printf "c%d: jmp b%d\nret\nmov $1, %%eax\njmp c%d\nret\n", i, i % n, i
+		print "wait: mov $34, %eax\nsyscall\njmp wait\nprobe: nop\nnopw 0(%rax,%rax,1)\nret"
+		print ".section .note.stapsdt, \"\", \"note\"\n.balign 4\n.4byte 8, 32, 3\n.asciz \"stapsdt\""
+		print ".8byte probe, 0, 0\n.asciz \"long\"\n.asciz \"p\"\n.asciz \"\"\n.balign 4"
+	}' >"$dir/long.s"
+	gcc -static -nostdlib -o "$dir/long" "$dir/long.s"
+	"$dir/long" 3>&- &
+	target=$!
+	run timeout 60 "$NOPAL" --user -q -p $target -e "usdt:$dir/long:long:p { @[str(reg(\"sp\"))] = count() } interval:ms:1 { exit() }"
+	echo "$output"
+	[ "$status" = 0 ]
+	says user-mode-unread "makes system calls by code of its own"
+}
+
 @test "a filter that the program makes by an instruction of its own ends nothing, in 50 of 50 children" {
 	cc -O2 -static -DOWN_CALLS -I"$ROOT/include" -o "$dir/sandboxes" "$ROOT/tests/targets/sandboxes.c" -lpthread || skip "no static libc"
 	for how in prctl seccomp tsync; do
