@@ -273,5 +273,5 @@ line() {
 	run -0 "$NOPAL" -l 'enum pid_typ*'
 	[ "$output" = "enum pid_type" ]
 	run -0 "$NOPAL" -l 'struct no_such_struct'
-	[[ "$output" == *"no probe matches"* ]]
+	[[ "$output" == *"no type matches 'struct no_such_struct'"* ]]
 }
