@@ -1,6 +1,6 @@
-/* Libraries that come to one address by turns. A site belongs to a file at an address: while another
- * file is mapped there, it rests, and the sites of that one can have the same landings. No thread is
- * in code of a file that is unmapped, so none is on its way to a trampoline of it. */
+/* Libraries that come to one address by turns. A site belongs to a file at an address: while
+ * another file is mapped there, it rests, and the sites of that one can have the same landings. No
+ * thread is in code of a file that is unmapped, so none is on its way to a trampoline of it. */
 #include "inject/inside.h"
 
 uint64_t inject_file_at(const struct inject *x, uint64_t address)
@@ -14,9 +14,9 @@ uint64_t inject_file_at(const struct inject *x, uint64_t address)
 	return 0;
 }
 
-/* Its semaphore is gone with its file: `clean` must not lower another's. The other file may have been
- * mapped just when the site was enabled again; none of its code has run, since its thread waits for
- * us. */
+/* Its semaphore is gone with its file: `clean` must not lower another's. The other file may have
+ * been mapped just when the site was enabled again; none of its code has run, since its thread
+ * waits for us. */
 int inject_rest(struct inject *x, struct inject_site *s)
 {
 	bool was_raised = s->is_raised;

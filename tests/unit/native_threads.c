@@ -90,9 +90,25 @@ uint64_t leaf(uint64_t number)
 static const struct type words[] = {U64, U64, {.kind = TYPE_BUF, .size = 32}};
 static const struct format format = {.kind = FORMAT_PRINTF, .fields = words, .field_count = 3};
 static const struct map_def maps[] = {
-	{STR("@n"), {.kind = TYPE_NONE}, {.kind = TYPE_COUNT}, 1, false, false, false, {0, 0}, false},
+	{STR("@n"),
+	 {.kind = TYPE_NONE},
+	 {.kind = TYPE_COUNT},
+	 1,
+	 false,
+	 false,
+	 false,
+	 {0, 0},
+	 false},
 	{STR("@s"), {.kind = TYPE_NONE}, {.kind = TYPE_SUM}, 1, false, false, false, {0, 0}, false},
-	{STR("@h"), {.kind = TYPE_NONE}, {.kind = TYPE_HIST}, 1, false, false, false, {0, 0}, false},
+	{STR("@h"),
+	 {.kind = TYPE_NONE},
+	 {.kind = TYPE_HIST},
+	 1,
+	 false,
+	 false,
+	 false,
+	 {0, 0},
+	 false},
 	{STR("@k"), U64, {.kind = TYPE_COUNT}, 100, false, false, false, {0, 0}, false},
 };
 static const struct field sent[] = {{0, SLOT_NO}, {1, SLOT_NO}, {REG_NO, 1}};

@@ -213,7 +213,8 @@ static void ask_kernel(struct walk *w, int found)
 	walk_add_body(w, body, true);
 	call_find_vma(c, body);
 	code_jump_imm(c, BPF_JEQ, R0, 0, answered);
-	/* Another thread maps something: the kernel's lock is taken, and a probe may not wait for it. */
+	/* Another thread maps something: the kernel's lock is taken, and a probe may not wait for
+	 * it. */
 	code_jump_imm(c, BPF_JNE, R0, -EBUSY, w->ends[UNWIND_NOT_CODE]);
 	code_store_imm(c, 8, SCRATCH, w->at + WALK_WHY, UNWIND_BUSY);
 	code_jump(c, w->ends[UNWIND_NOT_CODE]);

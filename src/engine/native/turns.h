@@ -1,5 +1,5 @@
-/* Files that are mapped at one address by turns: libraries that a process loads and unloads. Each has
- * sites of its own there, of which those have their turn whose file is mapped now. */
+/* Files that are mapped at one address by turns: libraries that a process loads and unloads. Each
+ * has sites of its own there, of which those have their turn whose file is mapped now. */
 #ifndef NOPAL_ENGINE_NATIVE_TURNS_H
 #define NOPAL_ENGINE_NATIVE_TURNS_H
 
@@ -14,8 +14,8 @@ struct native_turn {
 	bool rests;	/* another file is mapped where it was */
 };
 
-/* Sites whose file has gone for another one rest, those whose file is back are planned anew. How many
- * came back; -ENOMEM. To be called after inject_reread(), before sites are added. */
+/* Sites whose file has gone for another one rest, those whose file is back are planned anew. How
+ * many came back; -ENOMEM. To be called after inject_reread(), before sites are added. */
 int turns_take(struct native_process *p);
 
 #endif
