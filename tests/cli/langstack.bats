@@ -46,8 +46,10 @@ interpreters() {
 	python_stacks /usr/bin/python3
 }
 
+# The first moments of a process are of an unknown runtime, if its program is in none of the usual places.
 @test "python: other versions have the same stacks" {
 	local tried=
+	export WAIT=0.5
 	for python in python3.9 python3.10 python3.11 python3.12 python3.13; do
 		# What the name leads to may be a script that chooses a version.
 		python=$("$python" -c 'import sys; print(sys.executable)' 2>/dev/null) || continue
@@ -212,6 +214,7 @@ agree() {
 
 @test "mixed: functions of Python in place of what evaluates them, in every version" {
 	local python tried=
+	export WAIT=0.5 # as above
 	for python in /usr/bin/python3 python3.9 python3.10 python3.11 python3.12 python3.13; do
 		python=$("$python" -c 'import sys; print(sys.executable)' 2>/dev/null) || continue
 		python_mixed "$python"
