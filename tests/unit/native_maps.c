@@ -21,6 +21,9 @@
 #define KEYS	   32
 #define WIDE_WORDS 9
 
+/* Room for so many keys: a thread that is stopped while its key falls asleep keeps another out. */
+#define ROOM_FOR(keys) ((keys) + THREADS)
+
 static const struct type text_type = {.kind = TYPE_STR, .size = 8 * WIDE_WORDS - 8};
 
 enum { NUMBERS, COUNTS, WIDE, BY_TEXT, SINGLE, ONE_COUNT, SMALLEST, LIKE_HIST, AVERAGES, MAPS };
@@ -157,7 +160,7 @@ static void *count_and_churn(void *arg)
 
 static void threads_count_exactly(void **state)
 {
-	struct native_store *s = open_maps(KEYS + THREADS);
+	struct native_store *s = open_maps(ROOM_FOR(KEYS + THREADS));
 	const uint64_t all = (uint64_t)THREADS * ROUNDS;
 
 	(void)state;
@@ -177,7 +180,7 @@ static void threads_count_exactly(void **state)
 /* One chain for everything: the worst that keys can do. */
 static void one_chain_counts_exactly(void **state)
 {
-	struct native_store *s = open_maps(KEYS + THREADS);
+	struct native_store *s = open_maps(ROOM_FOR(KEYS + THREADS));
 
 	(void)state;
 	for (int i = 0; i < MAPS; i++)
@@ -301,7 +304,7 @@ static void a_loop_meets_each_key_that_stays_once(void **state)
 
 static void clearing_takes_only_what_is_cleared(void **state)
 {
-	struct native_store *s = open_maps(KEYS + THREADS);
+	struct native_store *s = open_maps(ROOM_FOR(KEYS + THREADS));
 	struct worker clearers[2] = {{.s = s, .hit = s->hit, .random = 1},
 				     {.s = s, .hit = s->hit, .random = 2}};
 	struct sum numbers, counts;
@@ -529,6 +532,46 @@ static void threads_come_and_go_exactly(void **state)
 		s = open_maps((uint32_t)all + 4 + THREADS);
 	}
 	native_store_close(s);
+}
+
+/* Threads that hold as many keys of their own as there is room for, and give them back: what is
+ * asleep, of any thread, keeps none of them out. */
+#define HELD 8u
+
+static void *hold_and_give_back(void *arg)
+{
+	struct worker *w = arg;
+	const struct map_shape *m = &w->s->shapes[NUMBERS];
+	uint64_t own[HELD];
+
+	for (unsigned i = 0; i < ROUNDS / 4; i++) {
+		uint64_t random = next_random(&w->random);
+		unsigned count = 1 + random % HELD;
+
+		for (unsigned k = 0; k < count; k++) {
+			own[k] = w->number * 1000 + k * 8 + (random >> (8 + 3 * k)) % 8;
+			inside_map_set(&w->hit, m, &own[k], random | 1, 0);
+		}
+		for (unsigned k = 0; k < count; k++) {
+			w->failures += inside_map_get(&w->hit, m, &own[k]) != (random | 1);
+			w->failures += inside_map_del(&w->hit, m, &own[k]) != 1;
+		}
+	}
+	return NULL;
+}
+
+static void there_is_room_for_as_many_keys_as_are_held(void **state)
+{
+	(void)state;
+	for (uint32_t buckets = 1; buckets <= 64; buckets *= 4) {
+		struct native_store *s = open_maps(ROOM_FOR(THREADS * HELD));
+
+		s->shapes[NUMBERS].bucket_count = buckets;
+		run_workers(s, THREADS, hold_and_give_back);
+		assert_int_equal(lost_updates(s), 0);
+		assert_int_equal(sum_of(s, NUMBERS).keys, 0);
+		native_store_close(s);
+	}
 }
 
 /* The same while others fill the map: what has no room is counted, and what is asleep gives way. */
@@ -771,6 +814,7 @@ int main(void)
 		cmocka_unit_test(of_many_keys_some_fall_asleep),
 		cmocka_unit_test(a_key_is_there_once_after_its_value_was_cleared),
 		cmocka_unit_test(threads_come_and_go_exactly),
+		cmocka_unit_test(there_is_room_for_as_many_keys_as_are_held),
 		cmocka_unit_test(what_falls_asleep_in_a_full_map_keeps_nobody_out),
 		cmocka_unit_test(handlers_may_come_in_the_middle),
 		cmocka_unit_test(the_killed_stop_no_other),

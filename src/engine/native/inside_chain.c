@@ -303,16 +303,24 @@ static uint64_t count_keys(const struct search *s, uint64_t what)
 	return word_add(word_at(s->h, s->m->used_at), what);
 }
 
+/* Do so many keys stay that there is no room for one more? */
+static bool is_full(const struct search *s, uint64_t used)
+{
+	int64_t keys = (int64_t)used >> KEY_SHIFT;
+
+	return keys - (int64_t)(used & MANY) >= (int64_t)s->m->max_entries;
+}
+
 /* Is there room for one more key, which is then counted as on its way in? */
 static enum result may_insert(struct search *s)
 {
 	uint64_t used = count_keys(s, A_KEY_IN);
-	int64_t keys = (int64_t)used >> KEY_SHIFT, most = s->m->max_entries;
+	int64_t keys = (int64_t)used >> KEY_SHIFT;
 
-	if (keys + (int64_t)(used >> IN_SHIFT & MANY) < most)
+	if (keys + (int64_t)(used >> IN_SHIFT & MANY) < (int64_t)s->m->max_entries)
 		return DONE;
-	if (keys - (int64_t)(used & MANY) < most) {
-		if (s->crowded++ == CROWD_TRIES)
+	if (!is_full(s, used)) {
+		if (s->crowded++ >= CROWD_TRIES)
 			return DONE;
 		count_keys(s, -A_KEY_IN);
 		return AGAIN;
@@ -345,46 +353,69 @@ static bool put_down(struct search *s, struct map_entry *e, uint64_t link)
 	return done;
 }
 
-/* ... all of one chain; how many. */
-static uint32_t put_down_chain(struct search *s)
+/* ... all of one chain. False: the chain changed, and one may not have been seen. */
+static bool put_down_once(struct search *s, uint32_t *count)
 {
-	uint64_t next = word_acquire(s->bucket) & LINK_NEXT, link;
-	uint32_t count = 0;
+	uint64_t next, link;
 
-	for (; next && next < s->m->entry_count && s->steps; next = link & LINK_NEXT) {
+	s->head = word_acquire(s->bucket);
+	for (next = s->head & LINK_NEXT; next && next < s->m->entry_count;
+	     next = link & LINK_NEXT) {
 		struct map_entry *e = entry_of(s->h, s->m, next);
 
-		s->steps--;
+		if (!may_step(s))
+			return false;
 		link = word_acquire(&e->link);
 		if (link & LINK_DEAD && link & LINK_STAYS)
-			count += put_down(s, e, link);
+			*count += put_down(s, e, link);
 	}
-	if (count)
-		sweep(s);
-	return count;
+	fence_loads();
+	return word_load(s->bucket) == s->head;
 }
 
-/* The map is full. Is there room if nothing is asleep? The word at rest_at is 0 if nothing is; what
- * falls asleep writes 1 there, and who looks for it a number of its own: if that is still there
- * when nothing was found, there is nothing. */
-static bool rest(struct search *s)
+static bool put_down_chain(struct search *s, uint32_t *count)
+{
+	uint32_t before = *count;
+	bool done = false;
+
+	for (uint32_t i = 0; i < SWEEPS && !done; i++)
+		done = put_down_once(s, count);
+	if (*count != before)
+		sweep(s);
+	return done;
+}
+
+/* The number of a look for what is asleep: a new one if something fell asleep since the last began;
+ * 0: nothing is asleep, or another thread has only just begun. */
+static uint64_t begin_rest(uint64_t *word)
+{
+	uint64_t number = word_acquire(word), mine = read_tsc() | 2;
+
+	if (number != 1)
+		return number;
+	return word_swap(word, number, mine) ? mine : 0;
+}
+
+/* The map is full: put down what is asleep. The word at rest_at is 0 if nothing is. What falls
+ * asleep writes 1 there, and who looks for it a number that was never there: if that is still there
+ * when all chains were seen and nothing was found, there is nothing. */
+static void rest(struct search *s)
 {
 	uint64_t *word = word_at(s->h, s->m->rest_at), *bucket = s->bucket;
-	uint64_t *first = word_at(s->h, s->m->buckets_at), mine = read_tsc() | 2;
-	uint64_t before = word_load(word);
+	uint64_t *first = word_at(s->h, s->m->buckets_at), number = begin_rest(word);
 	uint32_t found = 0;
+	bool all = true;
 
-	if (!before)
-		return false;
-	if (!word_swap(word, before, mine))
-		return true;
+	if (!number)
+		return;
 	fence_after_swap();
 	for (uint32_t i = 0; i < s->m->bucket_count && found < REST_MOST; i++) {
 		s->bucket = first + ((s->hash + i) & (s->m->bucket_count - 1));
-		found += put_down_chain(s);
+		all &= put_down_chain(s, &found);
 	}
 	s->bucket = bucket;
-	return found || !word_swap(word, mine, 0);
+	if (all && !found)
+		word_swap(word, number, 0);
 }
 
 enum result chain_wake(struct search *s, uint64_t word)
@@ -429,9 +460,14 @@ static enum result insert(struct search *s, uint64_t word, const uint64_t *value
 
 enum result chain_insert(struct search *s, uint64_t word, const uint64_t *value)
 {
+	bool is_rested = !word_load(word_at(s->h, s->m->rest_at));
 	enum result r = insert(s, word, value);
 
-	return r == FULL && rest(s) ? AGAIN : r;
+	/* It is full when nothing was asleep before it was seen to be so. */
+	if (r != FULL || is_rested || s->crowded++ >= CROWD_TRIES)
+		return r;
+	rest(s);
+	return AGAIN;
 }
 
 enum result chain_replace(struct search *s, uint64_t word, const uint64_t *value)
@@ -453,8 +489,9 @@ enum result chain_replace(struct search *s, uint64_t word, const uint64_t *value
 	return AGAIN;
 }
 
-/* ORDER: it is asleep before the word at rest_at is looked at, and rest() writes that before it
- * looks for what is asleep. So one of the two sees the other. */
+/* ORDER: it is asleep before the word at rest_at is looked at, and rest() reads or writes that
+ * before it looks for what is asleep. So one of the two sees the other; a thread that is stopped
+ * between the two steps here may keep one other key out until it goes on. */
 static enum result fall_asleep(struct search *s)
 {
 	uint64_t *word = word_at(s->h, s->m->rest_at);
