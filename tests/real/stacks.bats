@@ -28,7 +28,8 @@ same_as_gdb() {
 
 @test "python: recursion, generators, sort keys, finalisers, callbacks of C" {
 	cat >s.py <<-'PY'
-		import json, os, re, sys
+		import json, os, re, sys, time
+		time.sleep(0.5)  # _json.so has been loaded just now: the tracer has its rows a moment later
 		def f(n):
 		    return f(n - 1) if n else os.getppid()
 		class A:
