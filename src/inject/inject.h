@@ -159,9 +159,11 @@ struct inject_place {
 	struct inject_site site;
 };
 
-/* Plan those of them that are as expected, at most `most`; how many, or -ENOMEM. *all: no other
- * system call in the code of the program is known to make a filter. */
-int inject_plan_libc(struct inject *x, struct inject_place *out, unsigned most, bool *all);
+#define LIBC_BIT(kind) (1u << (kind))
+/* Plan those of them that are as expected, at most `most`; how many, or -ENOMEM. *lacks: a bit for
+ * each kind of which one is left out; of LIBC_OWN: another system call in the code of the program
+ * may make a filter. */
+int inject_plan_libc(struct inject *x, struct inject_place *out, unsigned most, unsigned *lacks);
 /* A trampoline makes a system call of the program there. Threads that wait in it do not count as
  * being in code of ours. */
 void inject_waits_at(struct inject *x, uint64_t address);

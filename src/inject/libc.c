@@ -193,7 +193,8 @@ int plan_moved(struct inject *x, uint64_t at, const uint8_t *insn, unsigned len,
 
 /* All places with the bytes of a pattern; those that cannot be changed are left out. */
 static int plan_pattern(struct inject *x, const struct pattern *p, uint64_t start,
-			const uint8_t *code, size_t len, struct inject_place *out, unsigned most)
+			const uint8_t *code, size_t len, struct inject_place *out, unsigned most,
+			unsigned *lacks)
 {
 	const uint8_t *at = code;
 	unsigned count = 0;
@@ -207,6 +208,8 @@ static int plan_pattern(struct inject *x, const struct pattern *p, uint64_t star
 
 		if (err == -ENOMEM)
 			return err;
+		if (moved && err)
+			*lacks |= LIBC_BIT(p->what);
 		out[count].what = p->what;
 		out[count].called = p->moved ? 0 : out[count].site.copy_end + CALL_LEN;
 		count += !err;
@@ -216,25 +219,29 @@ static int plan_pattern(struct inject *x, const struct pattern *p, uint64_t star
 }
 
 /* Those of the patterns; where calls of any code are looked for, prctl() and syscall() are among
- * these. */
+ * these. Every glibc has both. */
 static int plan_patterns(struct inject *x, uint64_t start, const uint8_t *code, size_t len,
-			 bool has_own, struct inject_place *out, unsigned most)
+			 bool has_own, struct inject_place *out, unsigned most, unsigned *lacks)
 {
 	unsigned count = 0;
 	int n = 0;
 
 	for (size_t i = 0; i < COUNT(patterns) && n >= 0; i++) {
-		if (OWN_CALLS && has_own &&
-		    (patterns[i].what == LIBC_PRCTL || patterns[i].what == LIBC_SYSCALL))
+		bool filters = patterns[i].what == LIBC_PRCTL || patterns[i].what == LIBC_SYSCALL;
+
+		if (OWN_CALLS && has_own && filters)
 			continue;
-		n = plan_pattern(x, &patterns[i], start, code, len, out + count, most - count);
+		n = plan_pattern(x, &patterns[i], start, code, len, out + count, most - count,
+				 lacks);
+		if (!n && filters && !has_own)
+			*lacks |= LIBC_BIT(patterns[i].what);
 		count += n > 0 ? (unsigned)n : 0;
 	}
 	return n < 0 ? n : (int)count;
 }
 
 static int plan_range(struct inject *x, const struct range *r, bool is_libc, bool has_own,
-		      struct inject_place *out, unsigned most, bool *all)
+		      struct inject_place *out, unsigned most, unsigned *lacks)
 {
 	size_t len = (size_t)(r->end - r->start);
 	uint8_t *code = malloc(len + 1);
@@ -246,27 +253,28 @@ static int plan_range(struct inject *x, const struct range *r, bool is_libc, boo
 	if (inject_read(x, r->start, code, len))
 		len = 0;
 	if (is_libc)
-		count = plan_patterns(x, r->start, code, len, has_own, out, most);
+		count = plan_patterns(x, r->start, code, len, has_own, out, most, lacks);
 	if (has_own && count >= 0)
 		own = own_plan(x, r->start, code, len, out + count, most - (unsigned)count,
 			       &none_left);
-	*all &= none_left;
+	if (!none_left)
+		*lacks |= LIBC_BIT(LIBC_OWN);
 	free(code);
 	return count < 0 ? count : own < 0 ? own : count + own;
 }
 
 /* A static program has the C library in itself. Of glibc all that makes filters is known. */
-int inject_plan_libc(struct inject *x, struct inject_place *out, unsigned most, bool *all)
+int inject_plan_libc(struct inject *x, struct inject_place *out, unsigned most, unsigned *lacks)
 {
 	struct search s = find_code(x);
 	bool is_static = !s.libc.end;
 	int count = 0, n = 0;
 
-	*all = true;
+	*lacks = 0;
 	if (s.libc.end)
-		count = plan_range(x, &s.libc, true, !s.is_glibc, out, most, all);
+		count = plan_range(x, &s.libc, true, !s.is_glibc, out, most, lacks);
 	if (s.program.end && count >= 0)
 		n = plan_range(x, &s.program, is_static, true, out + count, most - (unsigned)count,
-			       all);
+			       lacks);
 	return count < 0 ? count : n < 0 ? n : count + n;
 }

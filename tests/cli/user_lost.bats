@@ -164,6 +164,45 @@ sums() {
 	grep -qx '@n: 1000' "$output_file"
 }
 
+# walled SCRIPT COMMAND...: the script traces a program that has no free memory around its libraries; it waits for one line.
+walled() {
+	start_target env LD_PRELOAD="$TARGETS/walls" "${@:2}"
+	awaits grep -q /walls "/proc/$target/maps"
+	sleep 0.2
+	start_tracer "$1" --engine=native -p $target
+	echo >&8
+}
+
+@test "no memory around the C library: a filter that it makes ends no process, and a warning says what is unreadable" {
+	walled 'usdt:filters:fire { @[str(arg0), str(arg1)] = count() }' "$TARGETS/filters" kill few late
+	awaits grep -q ready "$dir/printed"
+	echo >&8
+	wait $target
+	wait $tracer
+	cat "$output_file" "$messages"
+	grep -qx alive "$dir/printed"
+	grep -qx '@\[near, (unreadable)\]: 1000' "$output_file"
+	says user-mode-unread "makes system calls by a C library that cannot be changed there" "$messages"
+}
+
+@test "no memory around the C library: a warning says that children of vfork() may be missing" {
+	walled 'usdt:vforks:* { @[probe] = count() }' "$TARGETS/vforks" 100 1 10 10
+	wait $target
+	wait $tracer
+	cat "$output_file" "$messages"
+	grep -qx 'children 75 ended, 25 called exec' "$dir/printed"
+	says user-mode-vfork "where it makes children that share its memory" "$messages"
+}
+
+@test "no memory around the dynamic loader: a warning says that libraries are traced later" {
+	walled "usdt:$TARGETS/pluglib:plug:in { @n = count() }" "$TARGETS/reload" "$TARGETS/pluglib" 20
+	wait $target
+	wait $tracer
+	cat "$output_file" "$messages"
+	grep -qx 'called 20' "$dir/printed"
+	says user-mode-loader "the dynamic loader of process $target cannot be changed" "$messages"
+}
+
 @test "a kernel uprobe at a site: events go to its owner meanwhile, and a warning says so" {
 	[ -e /usr/include/x86_64-linux-gnu/sys/sdt.h ] || skip "no header with 1-byte nops"
 	cat >"$dir/phases.c" <<-'END'

@@ -123,17 +123,35 @@ static bool reads_memory(const struct native *e)
 	return any;
 }
 
-/* Its code makes system calls that cannot be seen before. */
+/* It makes system calls that cannot be seen before. */
 static void say_unread(struct native *e, struct native_process *p, struct diag *d)
 {
 	if (!p->expects_filter || !reads_memory(e) || e->unread++)
 		return;
 	diag_warn(d, "user-mode-unread",
-		  "process %d makes system calls by code of its own, and may so get a system call "
-		  "filter (seccomp) unseen: memory that is not sure to stay, such as the heap, is "
+		  "process %d makes system calls by %s, and may so get a system call filter "
+		  "(seccomp) unseen: memory that is not sure to stay, such as the heap, is "
 		  "(unreadable)",
-		  (int)inject_pid(p->x));
+		  (int)inject_pid(p->x),
+		  p->lacks_filters ? "a C library that cannot be changed there"
+				   : "code of its own");
 	diag_hint(d, "root can read it with --kernel");
+}
+
+/* What could not be put into the C library and the dynamic loader, and what is missed so. */
+static void say_lacks(struct native *e, struct native_process *p, struct diag *d)
+{
+	if (p->lacks_children && !e->vforking++)
+		diag_warn(d, "user-mode-vfork",
+			  "the C library of process %d cannot be changed where it makes children "
+			  "that share its memory: of events that these fire before they call exec, "
+			  "and of others at the same time, some may be missing",
+			  (int)inject_pid(p->x));
+	if (p->lacks_knocks && !e->unheard++)
+		diag_warn(d, "user-mode-loader",
+			  "the dynamic loader of process %d cannot be changed: tracing the "
+			  "libraries that it loads from now on begins some milliseconds later",
+			  (int)inject_pid(p->x));
 }
 
 /* Sites that it has just changed, or where it has mapped other memory, each time it was tried.
@@ -186,6 +204,8 @@ int native_arm(struct native *e, struct native_process *p, struct diag *d)
 		say_lost(e, p, d);
 	if (!err)
 		say_unread(e, p, d);
+	if (!err)
+		say_lacks(e, p, d);
 	say_crowded(e, p, d);
 	log_pause(e, p);
 	e->any_reached |= p->count > p->own;

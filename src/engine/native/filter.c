@@ -34,8 +34,10 @@ int filter_look(struct native_process *p)
 
 int filter_expect(struct native_process *p)
 {
-	p->expects_filter = !p->no_calls;
-	return p->no_calls ? 0 : forbid(p);
+	if (p->no_calls)
+		return 0;
+	p->expects_filter = true;
+	return forbid(p);
 }
 
 int filter_look_at_all(struct native_process *p)

@@ -146,6 +146,17 @@ int knock_add(struct native_process *p, const struct native_store *s, struct dia
 	if (!err)
 		err = native_process_add_site(p, &site);
 	p->knocks = !err;
+	p->lacks_knocks = err == -ENOSPC;
 	p->own += !err;
 	return err == -ENOENT || err == -ENOSPC ? 0 : err;
+}
+
+void knock_judge(struct native_process *p)
+{
+	bool is_on = false;
+
+	for (size_t i = 0; i < p->count; i++)
+		is_on |= p->sites[i].form == INJECT_RETURN && p->sites[i].is_on;
+	p->lacks_knocks |= p->knocks && !is_on;
+	p->knocks &= is_on;
 }

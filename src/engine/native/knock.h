@@ -8,6 +8,8 @@
 /* Let threads of the process knock. Not possible with some loaders: then p->knocks stays false.
  * -ENOMEM. */
 int knock_add(struct native_process *p, const struct native_store *s, struct diag *d);
+/* The sites were enabled: p->knocks is false where that of the loader was not, after all. */
+void knock_judge(struct native_process *p);
 /* Can the file be loaded while a program runs? Programs cannot. */
 bool knock_is_library(const struct file *f);
 /* Does a thread wait? Up to which knock to answer. */

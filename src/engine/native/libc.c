@@ -57,15 +57,12 @@ static int write_code(struct native_process *p, const struct native_store *s, ui
 	return native_process_write(p, &code);
 }
 
-/* *all: none of the program's own calls is left out. */
+/* 0: it cannot be a place. */
 static int add_place(struct native_process *p, const struct native_store *s, uint64_t near,
-		     struct inject_place *at, bool *all, struct diag *d)
+		     struct inject_place *at, struct diag *d)
 {
-	int err;
+	int err = native_process_settle(p, s, &at->site, d);
 
-	if (kinds[at->what].needs_rseq && !inject_world(p->x)->rseq)
-		return 0;
-	err = native_process_settle(p, s, &at->site, d);
 	if (!err && at->site.form == INJECT_NONE)
 		err = -ENOSPC;
 	if (!err)
@@ -73,19 +70,45 @@ static int add_place(struct native_process *p, const struct native_store *s, uin
 	if (!err)
 		err = native_process_add_site(p, &at->site);
 	p->own += !err;
-	*all &= !err || at->what != LIBC_OWN;
 	return err == -ENOSPC ? 0 : err;
 }
 
-/* What could make a filter and is not changed after all. */
-static bool has_lost_own(const struct native_process *p, const struct inject_place *places,
-			 int count)
+static bool is_wanted(const struct native_process *p, const struct inject_place *place)
 {
-	for (int i = 0; i < count; i++)
-		for (size_t k = 0; places[i].what == LIBC_OWN && k < p->count; k++)
-			if (p->sites[k].pc == places[i].site.pc && !p->sites[k].is_on)
-				return true;
+	return !kinds[place->what].needs_rseq || inject_world(p->x)->rseq;
+}
+
+static bool is_on(const struct native_process *p, uint64_t pc)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->sites[i].pc == pc && p->sites[i].is_on)
+			return true;
 	return false;
+}
+
+/* What would be a place, and is not changed after all. */
+static unsigned find_lacks(const struct native_process *p, const struct inject_place *places,
+			   int count)
+{
+	unsigned lacks = 0;
+
+	for (int i = 0; i < count; i++)
+		if (is_wanted(p, &places[i]) && !is_on(p, places[i].site.pc))
+			lacks |= LIBC_BIT(places[i].what);
+	return lacks;
+}
+
+/* Children that share its memory are then taken for the thread that made them, see vfork.c. */
+static int take_lacks(struct native_process *p, unsigned lacks)
+{
+	const unsigned filters = LIBC_BIT(LIBC_PRCTL) | LIBC_BIT(LIBC_SYSCALL);
+	const unsigned own = LIBC_BIT(LIBC_OWN);
+
+	p->lacks_children = inject_world(p->x)->rseq && lacks & ~(filters | own);
+	if (!(lacks & (filters | own)))
+		return 0;
+	p->lacks_filters = lacks & filters;
+	return filter_expect(p);
 }
 
 int libc_add(struct native_process *p, const struct native_store *s, struct diag *d)
@@ -93,16 +116,16 @@ int libc_add(struct native_process *p, const struct native_store *s, struct diag
 	struct inject_place places[PLACES_MOST];
 	size_t first = p->count;
 	uint64_t near = p->sites[first - 1].pc;
-	bool all;
-	int count = inject_plan_libc(p->x, places, PLACES_MOST, &all), err = count < 0 ? count : 0;
+	unsigned lacks;
+	int count = inject_plan_libc(p->x, places, PLACES_MOST, &lacks),
+	    err = count < 0 ? count : 0;
 
 	for (int i = 0; i < count && !err; i++)
-		err = add_place(p, s, near, &places[i], &all, d);
+		if (is_wanted(p, &places[i]))
+			err = add_place(p, s, near, &places[i], d);
 	if (!err && p->count > first)
 		err = inject_enable(p->x, p->sites + first, p->count - first, d);
 	if (!err)
 		err = filter_look_at_all(p);
-	if (err || (all && !has_lost_own(p, places, count)))
-		return err;
-	return filter_expect(p);
+	return err ? err : take_lacks(p, lacks | find_lacks(p, places, count));
 }

@@ -51,6 +51,8 @@ struct native {
 	unsigned crowded;	    /* processes with a file mapped too often */
 	unsigned shut;		    /* processes that cannot be looked at any more */
 	unsigned unread;	    /* processes that may get a filter unseen */
+	unsigned vforking;	    /* ... whose children of vfork() look like their threads */
+	unsigned unheard;	    /* ... whose loader does not wait */
 	unsigned filtered;	    /* processes that got a filter, where no more can be done */
 	uint64_t langs;		    /* numbers of struct lang_place that were given */
 	uint64_t langs_taken;	    /* functions before this one are known */

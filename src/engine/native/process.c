@@ -430,7 +430,11 @@ int native_process_arm(struct native_process *p, const struct native_store *s, b
 		err = libc_add(p, s, d);
 		p->looked_at_libc = p->count > before; /* else it may not be mapped yet */
 	}
-	return err ? err : inject_enable(p->x, p->sites, p->count, d);
+	if (!err)
+		err = inject_enable(p->x, p->sites, p->count, d);
+	if (!err)
+		knock_judge(p);
+	return err;
 }
 
 unsigned native_process_renew(struct native_process *p)

@@ -46,6 +46,9 @@ struct native_process {
 	uint64_t later_knocks;	   /* ... and how many knocks there had been by then */
 	bool no_calls;		   /* it has a seccomp filter: the word of its kept page is 1 */
 	bool expects_filter;	   /* ... since it may make one at any moment, unseen */
+	bool lacks_filters;	   /* ... by the C library, which cannot be changed there */
+	bool lacks_children;	   /* nor where it makes children that share the memory */
+	bool lacks_knocks;	   /* nor can its loader, though it calls the function */
 	bool looked_at_libc;
 	unsigned rereads;    /* of its mappings, as something was where a jump would lead */
 	unsigned lost;	     /* sites: native_process_lost(), as far as was reported */
