@@ -15,7 +15,7 @@
 
 /* The word after a cell says that it holds something. That of a sum counts, if roughly, so that
  * adding 0 is seen, too: a cell that is cleared by remembering its words (store.h) must change with
- * each event. Ruins R2. */
+ * each event. It is written after the value: an atomic instruction would wait for it. Ruins R2. */
 void gen_mark_set(struct gen *g, const struct store *s)
 {
 	const struct aggregation *a = type_aggregation(&s->def->value);
@@ -33,14 +33,13 @@ void gen_mark_set(struct gen *g, const struct store *s)
 }
 
 /* Add 1 to bucket R2. */
-static void add_bucket(struct gen *g, const struct store *s, uint32_t buckets)
+static void add_bucket(struct gen *g, uint32_t buckets)
 {
 	gen_limit(g, R2, (int32_t)buckets - 1);
-	gen_mark_set(g, s);
 	code_alu_imm(g->code, BPF_LSH, R2, 3);
-	code_alu(g->code, BPF_ADD, R0, R2);
+	code_alu(g->code, BPF_ADD, R2, R0);
 	code_const(g->code, R1, 1);
-	code_atomic(g->code, BPF_ADD, R0, 0, R1);
+	code_atomic(g->code, BPF_ADD, R2, 0, R1);
 }
 
 /* R2 = hist_bucket(R1): see program/numbers.h. */
@@ -112,7 +111,6 @@ static void raise_extreme(struct gen *g)
 	int done = code_label(c), again;
 
 	code_mov(c, R3, R0);
-	code_store_imm(c, 8, R3, 8, 1);
 	code_const(c, R5, EXTREME_ROUNDS);
 	code_load(c, 8, R4, R3, 0);
 	again = code_here(c);
@@ -125,6 +123,8 @@ static void raise_extreme(struct gen *g)
 	code_jump_imm(c, BPF_JNE, R5, 0, again);
 	gen_count(g, CONTROL_LOST_UPDATES);
 	code_bind(c, done);
+	code_mov(c, R0, R3);
+	code_store_imm(c, 8, R0, 8, 1);
 }
 
 /* One word takes in R1. */
@@ -157,8 +157,6 @@ void gen_take_in(struct gen *g, const struct insn *in, const struct store *s)
 		code_const(c, R1, 1);
 	else
 		gen_get(g, R1, in->a);
-	if (a->takes != TAKES_HIST && a->takes != TAKES_LHIST)
-		gen_mark_set(g, s);
 	switch (a->takes) {
 	case TAKES_ONE:
 	case TAKES_NUMBER: join_word(g, t); break;
@@ -169,13 +167,14 @@ void gen_take_in(struct gen *g, const struct insn *in, const struct store *s)
 		break;
 	case TAKES_HIST:
 		find_hist_bucket(g, t);
-		add_bucket(g, s, hist_buckets(t->bits));
+		add_bucket(g, hist_buckets(t->bits));
 		break;
 	case TAKES_LHIST:
 		find_lhist_bucket(g, t);
-		add_bucket(g, s, lhist_buckets(t));
+		add_bucket(g, lhist_buckets(t));
 		break;
 	}
+	gen_mark_set(g, s);
 }
 
 /* The word at `to` of the stack += R1; ruins R2. */

@@ -335,8 +335,8 @@ static void map_add(struct gen *g, const struct insn *in, const struct gen_entry
 
 	look_up_or_insert(g, at, full);
 	gen_get(g, R1, in->a);
-	gen_mark_set(g, at->store);
 	code_atomic(c, in->d == REG_NO ? BPF_ADD : BPF_ADD | BPF_FETCH, R0, 0, R1);
+	gen_mark_set(g, at->store);
 	gen_set(g, in->d, R1);
 	code_jump(c, done);
 	code_bind(c, full);

@@ -234,12 +234,12 @@ static int each_cell(const struct store *s, unsigned cpus, map_entry_fn *fn, voi
 	if (err)
 		return err;
 	sum = words + copies * stride;
-	for (size_t i = 0; s->base && i < copies * stride; i++) {
-		words[i] -= s->base[i];
+	/* A program may have added a value, and not yet said that there is one. */
+	for (size_t i = 0; i < copies * stride; i++) {
+		words[i] -= s->base ? s->base[i] : 0;
 		is_set |= words[i] != 0;
 	}
 	for (size_t i = 0; i < copies; i++) {
-		is_set |= words[i * stride + stride - 1] != 0;
 		unmask_extreme(s, words + i * stride);
 		aggregate_merge(&s->def->value, sum, words + i * stride);
 	}
