@@ -30,6 +30,17 @@ static void set_empty(struct gen *g, const struct insn *in, uint32_t flags)
 	gen_zero(g, s, HEAD_SIZE, g->frame->padded[in->s] ? gen_slot_type(g, in->s)->size : 8);
 }
 
+/* The rest of a reader: of a read that failed, then of a pointer that is null, which jumps to
+ * `null`. */
+static void end_reading(struct gen *g, const struct insn *in, int null, int done)
+{
+	gen_fault(g, in, FAULT_READ);
+	set_empty(g, in, TEXT_UNREADABLE);
+	code_jump(g->code, done);
+	code_bind(g->code, null);
+	set_empty(g, in, TEXT_NULL);
+}
+
 /* Before a read: the padding after a text of at most STORE_SHORT bytes. */
 static void pad_start(struct gen *g, const struct insn *in)
 {
@@ -204,11 +215,7 @@ void gen_str(struct gen *g, const struct insn *in)
 		code_jump_imm(c, BPF_JSGE, R0, 0, ok);
 	}
 	read_to_the_end(g, in, ok);
-	gen_fault(g, in, FAULT_READ);
-	set_empty(g, in, TEXT_UNREADABLE);
-	code_jump(c, done);
-	code_bind(c, null);
-	set_empty(g, in, TEXT_NULL);
+	end_reading(g, in, null, done);
 	code_bind(c, done);
 }
 
@@ -243,11 +250,7 @@ void gen_buf(struct gen *g, const struct insn *in)
 			    MEM(s, HEAD_SIZE), REG(TMP2), REG(TMP));
 		code_jump_imm(c, BPF_JEQ, R0, 0, ok);
 	}
-	gen_fault(g, in, FAULT_READ);
-	set_empty(g, in, TEXT_UNREADABLE);
-	code_jump(c, done);
-	code_bind(c, null);
-	set_empty(g, in, TEXT_NULL);
+	end_reading(g, in, null, done);
 	code_jump(c, done);
 	code_bind(c, ok);
 	code_const(c, R2, 0);
@@ -445,11 +448,7 @@ void gen_kernel_str(struct gen *g, const struct insn *in)
 	finish_kernel_text(g, in, most);
 	code_jump(c, done);
 	code_bind(c, bad);
-	gen_fault(g, in, FAULT_READ);
-	set_empty(g, in, TEXT_UNREADABLE);
-	code_jump(c, done);
-	code_bind(c, null);
-	set_empty(g, in, TEXT_NULL);
+	end_reading(g, in, null, done);
 	code_bind(c, done);
 }
 
