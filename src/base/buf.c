@@ -133,6 +133,15 @@ void buf_vprintf(struct buf *b, const char *format, va_list args)
 	b->len += (size_t)len;
 }
 
+void buf_count(struct buf *b, uint64_t count, const char *noun)
+{
+	buf_u64(b, count);
+	buf_char(b, ' ');
+	buf_text(b, noun);
+	if (count != 1)
+		buf_char(b, 's');
+}
+
 void buf_printf(struct buf *b, const char *format, ...)
 {
 	va_list args;

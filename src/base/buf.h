@@ -31,6 +31,8 @@ void buf_s64(struct buf *b, int64_t value);
 void buf_hex(struct buf *b, uint64_t value); /* without 0x */
 void buf_hex_byte(struct buf *b, char byte); /* two digits */
 void buf_hex_bytes(struct buf *b, struct str bytes);
+/* "1 site", "2 sites": the noun is given for one, and gets an s. */
+void buf_count(struct buf *b, uint64_t count, const char *noun);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *format, va_list args);
 /* Untrusted text, made safe for a terminal: control bytes (newlines and tabs too) and bytes that

@@ -73,7 +73,7 @@ setup() {
 	[ "$status" = 0 ]
 	[[ "$output" == *"@started: 1"*"@words[a]: 2"* ]]
 	run "$NOPAL" --engine=interp,bpf --dump=bpf -e "BEGIN { @started = 1 } usdt:$tick:tick:word { @n++ }"
-	[[ "$output" == *"begin name"*"bpf program 0: uprobe"* ]]
+	[[ "$output" == *"begin name"*"bpf program 0: uprobe, 7 sites, 1 case"$'\n'* ]]
 }
 
 @test "-v: what was loaded, and the features in use, on standard error" {
@@ -81,8 +81,8 @@ setup() {
 	tick=$(private tick)
 	run bash -c "'$NOPAL' -v -e 'usdt:$tick:tick:word { @ = count() } BEGIN { @a = 1 }' -c '$tick word a b' 2>&1 >/dev/null"
 	[ "$status" = 0 ]
-	[[ "$output" == *"nopal_uprobe: "*" instructions, "*" sites: loaded"*"stack depth "*"processed "*" insns"* ]]
-	[[ "$output" == *"nopal_run: "*"features: "* ]]
+	[[ "$output" == *"nopal_uprobe: "*" instructions, 7 sites: loaded"*"stack depth "*"processed "*" insns"* ]]
+	[[ "$output" == *"nopal_run: "*" instructions, 1 site: loaded"*"features: "* ]]
 	run bash -c "'$NOPAL' -q -e 'usdt:$tick:tick:word { @ = count() }' -c '$tick word a b' 2>&1 >/dev/null"
 	[ "$output" = "" ]
 }

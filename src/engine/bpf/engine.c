@@ -484,8 +484,11 @@ static void bpf_dump(struct engine *engine, struct buf *out)
 	unsigned number = 0;
 
 	for (const struct loaded *l = e->first; l; l = l->next) {
-		buf_printf(out, "bpf program %u: %s, %u sites, %u cases\n", number++,
-			   kinds[l->unit.kind], l->unit.site_count, l->unit.case_count);
+		buf_printf(out, "bpf program %u: %s, ", number++, kinds[l->unit.kind]);
+		buf_count(out, l->unit.site_count, "site");
+		buf_text(out, ", ");
+		buf_count(out, l->unit.case_count, "case");
+		buf_char(out, '\n');
 		code_print(&l->code, out);
 	}
 }

@@ -35,8 +35,11 @@ void log_program(struct buf *out, struct kernel_program k, const struct unit *u,
 		load_for_log(k, fd < 0 ? LOG_STEPS : LOG_COUNTS, fd < 0 ? WHOLE_SIZE : COUNTS_SIZE);
 	struct str log = str_trim(str_from(text));
 
-	buf_printf(out, "%s: %zu instructions, %u sites: %s\n", k.name, k.count, u->site_count,
-		   fd < 0 ? strerror(-fd) : "loaded");
+	buf_printf(out, "%s: ", k.name);
+	buf_count(out, k.count, "instruction");
+	buf_text(out, ", ");
+	buf_count(out, u->site_count, "site");
+	buf_printf(out, ": %s\n", fd < 0 ? strerror(-fd) : "loaded");
 	while (log.len) {
 		struct str line = str_cut(&log, '\n');
 

@@ -190,9 +190,12 @@ static int give_all(struct native *e, const struct native_places *batch)
 	struct diag said = DIAG_INIT;
 	int err = give_batch(e, batch, &said);
 
-	if (err && err != -ENOMEM && e->options.log)
-		buf_printf(e->options.log, "user mode: the kernel does not trace %zu sites: %.*s\n",
-			   batch->count, STR_FMT(said.first ? said.first->text : STR("")));
+	if (err && err != -ENOMEM && e->options.log) {
+		buf_text(e->options.log, "user mode: the kernel does not trace ");
+		buf_count(e->options.log, batch->count, "site");
+		buf_printf(e->options.log, ": %.*s\n",
+			   STR_FMT(said.first ? said.first->text : STR("")));
+	}
 	diag_free(&said);
 	return err == -ENOMEM ? err : 0;
 }
