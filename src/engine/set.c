@@ -256,6 +256,7 @@ static void set_stats(struct engine *engine, struct run_stats *out)
 		out->loop_limits += one.loop_limits;
 		out->waited += one.waited;
 		out->untraced += one.untraced;
+		out->late += one.late;
 		out->disturbed += one.disturbed;
 		out->spoiled += one.spoiled;
 		out->children += one.children;

@@ -76,6 +76,7 @@ struct run_stats {
 	bool files_missed;     /* files that the traced process mapped later could not be armed */
 	bool none_seen;	       /* user mode: no process that was looked at had any of the probes */
 	uint64_t untraced;     /* user mode: programs that it could not trace */
+	uint64_t late;	       /* ... and that ran before they were traced */
 	uint64_t waited;       /* user mode: times that the tracer came too late: threads went on */
 	uint64_t disturbed;    /* user mode: sites on which others had breakpoints at the end */
 	uint64_t spoiled;      /* user mode: parts of rings that made no sense, as a traced process

@@ -350,6 +350,10 @@ static void tell_missed_in_user_mode(const struct run_stats *stats, struct diag 
 	if (stats->untraced > 1) /* of the first a warning has said why */
 		diag_warn(d, "user-mode-children", "%llu programs in all were not traced",
 			  (unsigned long long)stats->untraced);
+	if (stats->late > 1)
+		diag_warn(d, "user-mode-late-programs",
+			  "%llu programs in all ran some milliseconds before they were traced",
+			  (unsigned long long)stats->late);
 	if (stats->waited) {
 		diag_warn(
 			d, "user-mode-waited",

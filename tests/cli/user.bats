@@ -556,11 +556,12 @@ poke() {
 	says user-mode-namespace "process $target is in another pid namespace" "$messages"
 }
 
-@test "a program that a process runs by exec is traced a moment later" {
+@test "a program that a process runs by exec is traced a moment later, where the kernel does not trace it" {
 	start_target sh -c "read x; exec '$tick' loop 300 1 1000"
-	start_tracer "usdt:$tick:tick:loop { @n = count() }" --user --follow -p $target
+	start_tracer "usdt:$tick:tick:loop { @n = count() }" --engine=native --follow -p $target
 	go_on
 	cat "$output_file" "$messages"
+	says user-mode-begins "programs of '$tick' do not wait until they are traced" "$messages"
 	says user-mode-late "began to run another program" "$messages"
 	[ "$(sed -n 's/^@n: //p' "$output_file")" -gt 200 ]
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "engine/native/file_kind.h"
 #include "engine/native/knock.h"
 
 static int add_attach(struct native_process *p, const struct native_step *step)
@@ -15,7 +16,7 @@ static int add_attach(struct native_process *p, const struct native_step *step)
 		return reached;
 	p->has_waiting |= !mapped;
 	p->expects_library |= !mapped && step->attach->file && !p->expects_library &&
-			      knock_is_library(step->attach->file);
+			      file_kind(step->attach->file).is_library;
 	return 0;
 }
 

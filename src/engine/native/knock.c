@@ -1,20 +1,17 @@
 /* The tracer's side of knocks; layout.h and inside_knock.c have the other one. */
 #include "engine/native/knock.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "engine/native/blob.h"
 #include "engine/native/words.h"
 
-#define SEGMENTS_MOST 64
-#define CODE_MOST     512u
-#define LIFE_NS	      1000000000u /* that one beat promises */
+#define CODE_MOST 512u
+#define LIFE_NS	  1000000000u /* that one beat promises */
 
 static struct knocks *knocks_of(const struct native_store *s)
 {
@@ -68,24 +65,6 @@ bool knock_follows(const struct native_process *p, uint64_t before)
 		return false;
 	return knock_count(p) != before ||
 	       (!inject_read(p->x, p->loader_state, &state, sizeof(state)) && state);
-}
-
-bool knock_is_library(const struct file *f)
-{
-	Elf64_Phdr segments[SEGMENTS_MOST];
-	Elf64_Ehdr head;
-	ssize_t size;
-
-	if (pread(f->fd, &head, sizeof(head), 0) != sizeof(head) || head.e_type != ET_DYN ||
-	    head.e_phnum > SEGMENTS_MOST)
-		return false;
-	size = (ssize_t)(head.e_phnum * sizeof(*segments));
-	if (pread(f->fd, segments, (size_t)size, (off_t)head.e_phoff) != size)
-		return false;
-	for (unsigned i = 0; i < head.e_phnum; i++)
-		if (segments[i].p_type == PT_INTERP)
-			return false;
-	return true;
 }
 
 /* ---- the trampoline: what the caller has in registers stays, and its red zone */

@@ -10,8 +10,6 @@
 int knock_add(struct native_process *p, const struct native_store *s, struct diag *d);
 /* The sites were enabled: p->knocks is false where that of the loader was not, after all. */
 void knock_judge(struct native_process *p);
-/* Can the file be loaded while a program runs? Programs cannot. */
-bool knock_is_library(const struct file *f);
 /* Does a thread wait? Up to which knock to answer. */
 bool knock_is_heard(const struct native_store *s, uint64_t *number);
 void knock_answer(struct native_store *s, uint64_t number);

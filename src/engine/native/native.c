@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "engine/interp/interp.h"
 #include "engine/native/agent.h"
+#include "engine/native/file_kind.h"
 #include "engine/native/knock.h"
 #include "engine/native/native.h"
 
@@ -170,6 +171,18 @@ static const char *undoable(const struct engine *engine, const struct program *p
 	return native_undoable(p, in);
 }
 
+/* Programs of its file, which begin later, run before they can be traced: only those with the agent
+ * wait. */
+static bool begins_untraced(const struct native *e, const struct attach *at)
+{
+	struct file_kind kind;
+
+	if (!at->file || native_process_has(e->processes[0], at))
+		return false;
+	kind = file_kind(at->file);
+	return kind.is_program && !(e->options.agent_fd && kind.preloads);
+}
+
 static const char *native_unreachable(const struct engine *engine, const struct clause *c,
 				      const struct attach *at)
 {
@@ -183,6 +196,8 @@ static const char *native_unreachable(const struct engine *engine, const struct 
 	/* Without another engine these sites are left out. */
 	if (e->options.is_alone)
 		return NULL;
+	if (begins_untraced(e, at))
+		return "a program that is begun later would not wait until it is traced";
 	why = native_process_problem(e->processes[0], c, at);
 	if (why)
 		native_process_leave(e->processes[0], at);
@@ -274,6 +289,26 @@ static void judge_numbers(const struct native *e, struct diag *d)
 		  (int)e->options.pid);
 }
 
+/* Where no other engine traces them, and they may end before they are seen. */
+static void say_begun_untraced(const struct native *e, struct diag *d)
+{
+	const struct program *p = e->parts[0];
+
+	for (uint32_t i = 0; i < p->clause_count && e->options.is_alone; i++)
+		for (uint32_t k = 0; k < p->clauses[i].attach_count; k++) {
+			const struct attach *at = &p->clauses[i].attaches[k];
+
+			if (!begins_untraced(e, at))
+				continue;
+			diag_warn(d, "user-mode-begins",
+				  "programs of '%.*s' do not wait until they are traced: in user "
+				  "mode, what they fire in their first milliseconds is missed",
+				  STR_FMT(at->path));
+			diag_hint(d, "as root, --user has the kernel trace them");
+			return;
+		}
+}
+
 static void ignore(void *arg, pid_t pid)
 {
 	(void)arg, (void)pid;
@@ -306,6 +341,7 @@ static int native_attach(struct engine *engine, struct diag *d)
 	if (err)
 		return err;
 	judge_numbers(e, d);
+	say_begun_untraced(e, d);
 	e->is_attached = true;
 	set_timer(e, PAUSE_FIRST);
 	return 0;
@@ -479,6 +515,7 @@ static void native_stats(struct engine *engine, struct run_stats *out)
 		native_store_stats(e->store, out);
 	out->disturbed = e->disturbed;
 	out->untraced = e->unreached;
+	out->late = e->late;
 	out->waited = e->given_up + (e->store ? knock_given_up(e->store) : 0);
 	out->none_seen = e->is_attached && e->has_sites && !e->any_reached;
 }

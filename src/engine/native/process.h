@@ -66,6 +66,8 @@ void native_process_close(struct native_process *p); /* NULL is fine; disables n
  * (yet). */
 const char *native_process_problem(struct native_process *p, const struct clause *c,
 				   const struct attach *at);
+/* Has it mapped a site of the attachment? */
+bool native_process_has(const struct native_process *p, const struct attach *at);
 /* The kernel traces it, and with it what cannot be traced beside that. */
 void native_process_leave(struct native_process *p, const struct attach *at);
 /* Must the attachment's sites stay traced here once they are, since a breakpoint beside the jump

@@ -149,6 +149,13 @@ const char *native_process_problem(struct native_process *p, const struct clause
 	return why;
 }
 
+bool native_process_has(const struct native_process *p, const struct attach *at)
+{
+	uint64_t address;
+
+	return at->file && inject_find(p->x, at->file->inode, at->offset, &address, 1);
+}
+
 void native_process_leave(struct native_process *p, const struct attach *at)
 {
 	size_t sites[MAPPED_MOST];
