@@ -198,7 +198,7 @@ struct step {
 static bool take_out(struct search *s, struct step *at, uint64_t link)
 {
 	uint64_t index = at->value & LINK_NEXT, now;
-	bool is_first = at->word == s->bucket;
+	bool is_first = at->word == s->bucket, is_same;
 	uint64_t version = is_first ? HEAD_VERSION : LINK_VERSION;
 	uint64_t value = ((at->value & ~LINK_NEXT) + version) | (link & LINK_NEXT);
 
@@ -212,12 +212,14 @@ static bool take_out(struct search *s, struct step *at, uint64_t link)
 		give_entry(s, index);
 		return true;
 	}
-	/* If another thread changes the bucket's word first, that raises its version, too. */
+	/* If another thread changes the bucket's word first, that raises its version, too; and then
+	 * what comes next may be in another chain by now. */
 	now = word_acquire(s->bucket);
+	is_same = now == s->head;
 	s->head = now + HEAD_VERSION;
-	is_first = word_swap(s->bucket, now, s->head);
+	is_same &= word_swap(s->bucket, now, s->head);
 	give_entry(s, index);
-	return is_first;
+	return is_same;
 }
 
 /* Take out the dead entries of a chain. False: it changed. */
