@@ -93,7 +93,7 @@ int find_words(struct debuginfo *di, struct str section, const uint64_t *words, 
 	last = at + section.len - 3;
 	err = make_set(di, words, count, &set);
 	while (!err && at < last) {
-		end = last - at > WINDOW ? at + WINDOW : last;
+		end = (size_t)(last - at) > WINDOW ? at + WINDOW : last;
 		while (!err && (at = next_word(&set, at, end)) < end)
 			err = fn(arg, (uint64_t)(at++ - section.ptr));
 		debuginfo_release(di);
