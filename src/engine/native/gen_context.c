@@ -299,23 +299,35 @@ void native_pid(struct gen *g, const struct insn *in)
 	asm_bind(c, known);
 }
 
-/* ACC = CLOCK_MONOTONIC when the site was hit: layout.h has the formula; ruins TMP, AUX. */
+#define LINE_SHIFT 5
+_Static_assert(sizeof(struct clock_line) == 1 << LINE_SHIFT, "of a line's index");
+
+/* TMP = the current line of the clock; ruins AUX. */
+static void find_clock_line(struct gen *g)
+{
+	struct native_code *c = g->code;
+
+	asm_const(c, TMP, g->place->shared + g->place->layout->clock_at);
+	asm_load(c, 8, false, AUX, MEM(TMP, offsetof(struct clock, current)));
+	asm_alu_imm(c, ALU_AND, AUX, CLOCKS - 1);
+	asm_shift_imm(c, SHIFT_LEFT, AUX, LINE_SHIFT);
+	asm_lea(c, TMP, MEM_INDEX(TMP, AUX, 0, offsetof(struct clock, lines)));
+}
+
+/* ACC = CLOCK_MONOTONIC when the site was hit: layout.h has the formula; ruins TMP, AUX. The line
+ * is found first: many CPUs do nothing else while they read the TSC. */
 static void read_nsecs(struct gen *g)
 {
 	struct native_code *c = g->code;
 	int known = asm_label(c);
 
+	find_clock_line(g);
 	asm_load(c, 8, false, ACC, native_at(g, g->tsc_at));
 	asm_test(c, ACC, ACC);
 	asm_jump_if(c, COND_NE, known);
 	asm_clock(c);
 	asm_store(c, 8, native_at(g, g->tsc_at), ACC);
 	asm_bind(c, known);
-	asm_const(c, TMP, g->place->shared + g->place->layout->clock_at);
-	asm_load(c, 8, false, AUX, MEM(TMP, offsetof(struct clock, current)));
-	asm_alu_imm(c, ALU_AND, AUX, CLOCKS - 1);
-	asm_mul_imm(c, AUX, AUX, sizeof(struct clock_line));
-	asm_lea(c, TMP, MEM_INDEX(TMP, AUX, 0, offsetof(struct clock, lines)));
 	asm_alu_load(c, ALU_SUB, ACC, MEM(TMP, offsetof(struct clock_line, tsc)));
 	asm_load(c, 8, false, AUX, MEM(TMP, offsetof(struct clock_line, mult)));
 	asm_scale(c);
