@@ -11,48 +11,10 @@
 #define REST_MOST   1024u /* entries that are asleep and put down at once */
 #define LOOK_AGAIN  32u	  /* entries after which to look whether the search is still good */
 
-static uint64_t *key_of(struct map_entry *e)
-{
-	return e->words;
-}
-
-static uint32_t key_used(const struct map_shape *m, const uint64_t *key)
-{
-	return m->key_words ? form_words(m->key_form, m->key_words, word_load(key)) : 0;
-}
-
 static void copy_words(uint64_t *to, const uint64_t *from, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		word_store(&to[i], word_load(&from[i]));
-}
-
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-	uint64_t low, high;
-
-	multiply(a, b, &low, &high);
-	return low ^ high;
-}
-
-static uint64_t hash_key(const struct map_shape *m, const uint64_t *key)
-{
-	uint64_t hash = m->seed;
-	uint32_t used = key_used(m, key);
-
-	for (uint32_t i = 0; i < used; i++)
-		hash = mix(hash ^ key[i], UINT64_C(0x9e3779b97f4a7c15));
-	return hash ^ hash >> 29;
-}
-
-static bool has_key(const struct map_shape *m, struct map_entry *e, const uint64_t *key)
-{
-	uint32_t used = key_used(m, key);
-
-	for (uint32_t i = 0; i < used; i++)
-		if (word_load(&key_of(e)[i]) != key[i])
-			return false;
-	return true;
 }
 
 /* ---- searching */
@@ -65,8 +27,8 @@ void chain_search(struct search *s, struct hit *h, const struct map_shape *m, co
 	s->tries = TRIES;
 	s->steps = STEPS;
 	s->crowded = 0;
-	s->hash = hash_key(m, key);
-	s->bucket = word_at(h, m->buckets_at) + (s->hash & (m->bucket_count - 1));
+	s->hash = key_hash(m, key);
+	s->bucket = bucket_of(h, m, s->hash);
 }
 
 /* May the walk go to another entry? Now and then it looks whether it is still in its chain. */
@@ -93,7 +55,7 @@ static bool walk(struct search *s)
 		s->link = word_acquire(&e->link);
 		if (s->link & LINK_DEAD && !(s->link & LINK_STAYS)) {
 			s->saw_dead = true;
-		} else if (word_load(&e->hash) == s->hash && has_key(s->m, e, s->key)) {
+		} else if (word_load(&e->hash) == s->hash && key_is_of(s->m, e, s->key)) {
 			s->number = word_load(&e->number);
 			*(s->link & LINK_DEAD ? &s->asleep : &s->index) = next;
 			break;
@@ -272,7 +234,7 @@ static void fill(struct search *s, struct map_entry *e, uint64_t word, const uin
 	word_store(&e->hash, s->hash);
 	word_store(&e->value, word);
 	if (s->m->key_words)
-		copy_words(key_of(e), s->key, key_used(s->m, s->key));
+		copy_words(e->words, s->key, key_used(s->m, s->key));
 	if (value)
 		copy_words(value_of(s->m, e), value,
 			   form_words(s->m->value_form, s->m->value_words, value[0]));
@@ -336,12 +298,28 @@ static enum result may_insert(struct search *s)
 
 /* May the key's entry fall asleep? Not in a map that is nearly full; and in one of many keys only
  * if this key has come back once. */
-static bool may_sleep(const struct search *s)
+static bool may_sleep(const struct hit *h, const struct map_shape *m, uint64_t link)
 {
-	int64_t keys = (int64_t)word_load(word_at(s->h, s->m->used_at)) >> KEY_SHIFT;
+	int64_t keys = (int64_t)word_load(word_at(h, m->used_at)) >> KEY_SHIFT;
 
-	return s->m->is_word && keys < (int64_t)(s->m->max_entries - s->m->max_entries / 8) &&
-	       (keys < FEW || s->link & LINK_STAYS);
+	return m->is_word && keys < (int64_t)(m->max_entries - m->max_entries / 8) &&
+	       (keys < FEW || link & LINK_STAYS);
+}
+
+/* ORDER: it is asleep before the word at rest_at is looked at, and rest() reads or writes that
+ * before it looks for what is asleep. So one of the two sees the other; a thread that is stopped
+ * between the two steps here may keep one other key out until it goes on. */
+bool chain_sleep(const struct hit *h, const struct map_shape *m, struct map_entry *e, uint64_t link)
+{
+	uint64_t *word = word_at(h, m->rest_at);
+
+	if (!may_sleep(h, m, link) ||
+	    !word_swap(&e->link, link, (link + LINK_VERSION) | LINK_DEAD | LINK_STAYS))
+		return false;
+	fence_after_swap();
+	if (word_load(word) != 1)
+		word_store(word, 1);
+	return true;
 }
 
 /* Make an entry that is asleep as dead as others. */
@@ -420,12 +398,16 @@ static void rest(struct search *s)
 		word_swap(word, number, 0);
 }
 
+bool chain_set(struct map_entry *e, uint64_t link, uint64_t word)
+{
+	uint64_t awake = link & LINK_DEAD ? (link & ~LINK_DEAD) + LINK_VERSION : link;
+
+	return pair_swap(&e->link, link, word_load(&e->value), awake, word);
+}
+
 enum result chain_wake(struct search *s, uint64_t word)
 {
-	struct map_entry *e = entry_of(s->h, s->m, s->asleep);
-	uint64_t link = (s->link & ~LINK_DEAD) + LINK_VERSION;
-
-	return pair_swap(&e->link, s->link, word_load(&e->value), link, word) ? DONE : AGAIN;
+	return chain_set(entry_of(s->h, s->m, s->asleep), s->link, word) ? DONE : AGAIN;
 }
 
 /* ---- changing a chain */
@@ -444,7 +426,7 @@ static enum result insert(struct search *s, uint64_t word, const uint64_t *value
 		return FULL;
 	}
 	e = entry_of(s->h, s->m, index);
-	if (s->m->is_word && word_load(&e->hash) == s->hash && has_key(s->m, e, s->key))
+	if (s->m->is_word && word_load(&e->hash) == s->hash && key_is_of(s->m, e, s->key))
 		more = LINK_STAYS;
 	fill(s, e, word, value);
 	s->link = new_link(e, s->head & LINK_NEXT, more);
@@ -491,28 +473,12 @@ enum result chain_replace(struct search *s, uint64_t word, const uint64_t *value
 	return AGAIN;
 }
 
-/* ORDER: it is asleep before the word at rest_at is looked at, and rest() reads or writes that
- * before it looks for what is asleep. So one of the two sees the other; a thread that is stopped
- * between the two steps here may keep one other key out until it goes on. */
-static enum result fall_asleep(struct search *s)
-{
-	uint64_t *word = word_at(s->h, s->m->rest_at);
-
-	if (!word_swap(&chain_found(s)->link, s->link,
-		       (s->link + LINK_VERSION) | LINK_DEAD | LINK_STAYS))
-		return AGAIN;
-	fence_after_swap();
-	if (word_load(word) != 1)
-		word_store(word, 1);
-	return DONE;
-}
-
 enum result chain_remove(struct search *s)
 {
 	uint64_t link = ((s->link & ~LINK_STAYS) + LINK_VERSION) | LINK_DEAD;
 
-	if (may_sleep(s))
-		return fall_asleep(s);
+	if (chain_sleep(s->h, s->m, chain_found(s), s->link))
+		return DONE;
 	count_keys(s, A_KEY_OUT);
 	if (!word_swap(&chain_found(s)->link, s->link, link)) {
 		count_keys(s, -A_KEY_OUT);

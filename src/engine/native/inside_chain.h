@@ -7,7 +7,7 @@
  * - A search is right if the bucket's word is the same before and after it. An entry that was taken
  *   out of a chain is used again only after the version of its bucket has gone up, so a
  *   thread that walked over it, perhaps into another chain, finds that out and searches again.
- *   (chain_find, sweep)
+ *   (chain_find, chain_first, sweep)
  * - A link never has the same value twice: every change raises its version. So an exchange of a
  *   link, alone or together with the value beside it, happens only if nothing changed since it was
  *   read, in particular its entry still has that key and is not dead. (change, chain_insert, sweep)
@@ -43,6 +43,7 @@
 #define NOPAL_ENGINE_NATIVE_INSIDE_CHAIN_H
 
 #include "engine/native/inside.h"
+#include "engine/native/inside_key.h"
 #include "engine/native/words.h"
 
 #define TRIES (1u << 14) /* searches in one operation */
@@ -69,6 +70,51 @@ static inline uint64_t *value_of(const struct map_shape *m, struct map_entry *e)
 {
 	return e->words + m->key_words;
 }
+
+static inline uint64_t *bucket_of(const struct hit *h, const struct map_shape *m, uint64_t hash)
+{
+	return word_at(h, m->buckets_at) + (hash & (m->bucket_count - 1));
+}
+
+/* The first entry of a chain, alive or asleep, when it is that of the key. */
+struct first {
+	struct map_entry *entry;      /* NULL: search for the key */
+	uint64_t index, link, number; /* as in struct search */
+};
+
+/* Most keys are the first of their chain. This is a search of one step, which is here so that it
+ * becomes a part of the operations, all of it in registers. */
+static inline __attribute__((always_inline)) struct first chain_first(const struct hit *h,
+								      const struct map_shape *m,
+								      const uint64_t *key)
+{
+	struct first f = {NULL, 0, 0, 0}, none = f;
+	uint64_t hash, head, *bucket;
+
+	if (!m->key_words)
+		return none;
+	hash = key_hash(m, key);
+	bucket = bucket_of(h, m, hash);
+	head = word_acquire(bucket);
+	f.index = head & LINK_NEXT;
+	if (!f.index || f.index >= m->entry_count)
+		return none;
+	f.entry = entry_of(h, m, f.index);
+	f.link = word_acquire(&f.entry->link);
+	if ((f.link & (LINK_DEAD | LINK_STAYS)) == LINK_DEAD || word_load(&f.entry->hash) != hash ||
+	    !key_is_of(m, f.entry, key))
+		return none;
+	f.number = word_load(&f.entry->number);
+	fence_loads();
+	return word_load(bucket) == head ? f : none;
+}
+
+/* Give an entry, alive or asleep, this value; it lives then. False: its link is another by now. */
+bool chain_set(struct map_entry *e, uint64_t link, uint64_t word);
+/* Let the entry of a key that is removed fall asleep. False: its link is another, or it must die.
+ */
+bool chain_sleep(const struct hit *h, const struct map_shape *m, struct map_entry *e,
+		 uint64_t link);
 
 /* One operation on a key, and what the last search found. */
 struct search {

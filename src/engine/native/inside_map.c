@@ -5,6 +5,7 @@
 #include "program/numbers.h"
 #include "program/record.h"
 
+#define SLOW	    __attribute__((noinline)) /* it must not cost its caller registers */
 #define VALUE_TRIES (1u << 20)
 
 /* ---- values of one word */
@@ -205,7 +206,7 @@ static bool read_word(const struct search *s, uint64_t *out)
 	return word_load(&e->link) == s->link;
 }
 
-uint64_t inside_map_get(struct hit *h, const struct map_shape *m, const uint64_t *key)
+static SLOW uint64_t get_searching(struct hit *h, const struct map_shape *m, const uint64_t *key)
 {
 	uint64_t value = 0;
 
@@ -221,6 +222,19 @@ uint64_t inside_map_get(struct hit *h, const struct map_shape *m, const uint64_t
 			return value;
 	}
 	return value;
+}
+
+uint64_t inside_map_get(struct hit *h, const struct map_shape *m, const uint64_t *key)
+{
+	struct first f = chain_first(h, m, key);
+	uint64_t value;
+
+	if (!f.entry || !m->is_word)
+		return get_searching(h, m, key);
+	value = word_acquire(&f.entry->value);
+	if (word_load(&f.entry->link) != f.link)
+		return get_searching(h, m, key);
+	return f.link & LINK_DEAD ? 0 : value;
 }
 
 /* All of the value of use `number` of an entry. False: the entry is used anew. */
@@ -252,8 +266,8 @@ void inside_map_copy(struct hit *h, const struct map_shape *m, const uint64_t *k
 }
 
 /* Insert or change, whichever it takes. */
-static uint64_t change_key(struct hit *h, const struct map_shape *m, const uint64_t *key,
-			   enum change how, uint64_t value, uint64_t span)
+static SLOW uint64_t change_key(struct hit *h, const struct map_shape *m, const uint64_t *key,
+				enum change how, uint64_t value, uint64_t span)
 {
 	uint64_t before = 0;
 	enum result r = AGAIN;
@@ -278,8 +292,11 @@ static uint64_t change_key(struct hit *h, const struct map_shape *m, const uint6
 void inside_map_set(struct hit *h, const struct map_shape *m, const uint64_t *key, uint64_t value,
 		    uint64_t span)
 {
+	struct first f = chain_first(h, m, key);
 	uint64_t before;
 
+	if (f.entry && chain_set(f.entry, f.link, value))
+		return;
 	if (m->is_single)
 		change_single(h, m, CHANGE_SET, value, &before);
 	else
@@ -312,7 +329,7 @@ void inside_map_put(struct hit *h, const struct map_shape *m, const uint64_t *ke
 	count_full(h, span);
 }
 
-uint64_t inside_map_del(struct hit *h, const struct map_shape *m, const uint64_t *key)
+static SLOW uint64_t del_searching(struct hit *h, const struct map_shape *m, const uint64_t *key)
 {
 	for (uint32_t i = 0; i < TRIES; i++) {
 		struct search s;
@@ -324,6 +341,17 @@ uint64_t inside_map_del(struct hit *h, const struct map_shape *m, const uint64_t
 			return 1;
 	}
 	return 0;
+}
+
+uint64_t inside_map_del(struct hit *h, const struct map_shape *m, const uint64_t *key)
+{
+	struct first f = chain_first(h, m, key);
+
+	if (f.entry && f.link & LINK_DEAD)
+		return 0;
+	if (f.entry && chain_sleep(h, m, f.entry, f.link))
+		return 1;
+	return del_searching(h, m, key);
 }
 
 uint64_t inside_map_has(struct hit *h, const struct map_shape *m, const uint64_t *key)
@@ -357,8 +385,8 @@ void inside_aggregate(struct hit *h, const struct map_shape *m, const uint64_t *
 	count_full(h, span);
 }
 
-struct map_place inside_map_place(struct hit *h, const struct map_shape *m, const uint64_t *key,
-				  uint64_t span)
+static SLOW struct map_place place_searching(struct hit *h, const struct map_shape *m,
+					     const uint64_t *key, uint64_t span)
 {
 	enum result r = AGAIN;
 	struct search s;
@@ -371,6 +399,16 @@ struct map_place inside_map_place(struct hit *h, const struct map_shape *m, cons
 	}
 	count_full(h, span);
 	return (struct map_place){0, 0};
+}
+
+struct map_place inside_map_place(struct hit *h, const struct map_shape *m, const uint64_t *key,
+				  uint64_t span)
+{
+	struct first f = chain_first(h, m, key);
+
+	if (f.entry && !(f.link & LINK_DEAD))
+		return (struct map_place){f.index, f.number};
+	return place_searching(h, m, key, span);
 }
 
 /* Values of a bucket, from all stripes. */
