@@ -24,12 +24,21 @@ struct engine_step {
 
 typedef void site_fn(void *arg, const struct attach *at);
 
+/* May one of the other engines have a clause at one of its places from now on? */
+enum engine_taking {
+	TAKES_NOT,
+	TAKES_ALONE,  /* the first one goes on with it elsewhere */
+	TAKES_LINKED, /* with all places of the clauses that share its maps: these are empty yet */
+};
+
 /* What the first engine of a set may ask of the others. Sites that it meets while the run goes on,
  * and does not reach, are theirs then: in all processes, from the moment when take() returns. */
 struct engine_others {
 	void *self;
-	/* Can one of them run the clause there, and the first one go on elsewhere? */
-	bool (*can_take)(void *self, const struct engine_step *step);
+	enum engine_taking (*can_take)(void *self, const struct engine_step *step);
+	/* Does the other clause use, or print, a map of this one that one engine must have? */
+	bool (*are_linked)(void *self, const struct engine_step *step,
+			   const struct engine_step *other);
 	/* All of these, or none. */
 	int (*take)(void *self, const struct engine_step *steps, size_t count, struct diag *d);
 	void (*each_site)(void *self, site_fn *fn, void *arg); /* that they trace, in files */

@@ -59,6 +59,8 @@ struct set {
 /* chosen[i] becomes the member that runs clause i of `p`. Clauses that share a map go to the same
  * one. 0, -ENOMEM, or why no engine can run a clause. */
 int set_choose(struct set *s, const struct program *p, uint8_t *chosen, struct diag *d);
+/* Does the clause use the map, directly or by what it asks the session to do: print(@m)? */
+bool set_touches(const struct program *p, const struct clause *c, uint32_t map);
 /* set_take.c: sites that go to another member while the run goes on. */
 struct engine_others set_others(struct set *s);
 /* Does the program send records? */

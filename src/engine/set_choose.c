@@ -5,8 +5,7 @@
 
 #include "base/file.h"
 
-/* Does the clause use the map, directly or by what it asks the session to do: print(@m)? */
-static bool touches(const struct program *p, const struct clause *c, uint32_t map)
+bool set_touches(const struct program *p, const struct clause *c, uint32_t map)
 {
 	for (uint32_t i = 0; i < c->insn_count; i++) {
 		const struct format *f =
@@ -31,7 +30,7 @@ static void find_groups(const struct set *s, const struct program *p, uint32_t *
 		for (uint32_t i = 0; i < p->clause_count; i++) {
 			uint32_t from = groups[i];
 
-			if (s->is_shared[map] || !touches(p, &p->clauses[i], map))
+			if (s->is_shared[map] || !set_touches(p, &p->clauses[i], map))
 				continue;
 			to = to == UINT32_MAX ? from : to;
 			for (uint32_t k = 0; k < p->clause_count; k++)
@@ -81,7 +80,7 @@ static uint8_t owner_of(const struct set *s, const struct program *p, const uint
 	for (uint32_t map = 0; map < p->map_count; map++)
 		for (uint32_t i = 0; s->owners[map] != NO_MEMBER && i < p->clause_count; i++)
 			if (groups[i] == group && !s->is_shared[map] &&
-			    touches(p, &p->clauses[i], map))
+			    set_touches(p, &p->clauses[i], map))
 				return s->owners[map];
 	return NO_MEMBER;
 }
@@ -175,7 +174,7 @@ int set_choose(struct set *s, const struct program *p, uint8_t *chosen, struct d
 		err = choose_once(s, &c, d);
 	for (uint32_t map = 0; map < p->map_count && !err; map++)
 		for (uint32_t i = 0; i < p->clause_count; i++)
-			if (touches(p, &p->clauses[i], map))
+			if (set_touches(p, &p->clauses[i], map))
 				s->owners[map] = chosen[i];
 	return err;
 }

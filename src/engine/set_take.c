@@ -1,6 +1,7 @@
 /* Sites that go from the first member of a set to another one while the run goes on: those of files
  * that came later, which the first does not reach. A clause can be divided so if all its maps are
- * shared; what it sends is put into order by the times. */
+ * shared; what it sends is put into order by the times. One with other maps goes with all its
+ * places, and with all clauses that use these maps, while there is nothing in them. */
 #include "engine/set.h"
 
 #include <errno.h>
@@ -27,14 +28,50 @@ int set_note_part(struct set *s, const struct program *program, uint8_t member)
 	return 0;
 }
 
-static bool can_run(const struct set *s, uint8_t member, const struct engine_step *step)
+static int stop_at_entry(void *arg, struct str key, struct str value)
+{
+	(void)arg, (void)key, (void)value;
+	return 1;
+}
+
+static bool is_empty(const struct set *s, uint32_t map)
+{
+	return !map_each(&s->members[0]->maps, map, stop_at_entry, NULL);
+}
+
+/* A map that one engine must have, and the first one has, or none yet. */
+static bool is_movable(const struct set *s, uint32_t map)
+{
+	return !s->is_shared[map] && (!s->owners[map] || s->owners[map] == NO_MEMBER);
+}
+
+/* How the member may have the clause, as far as its maps decide. */
+static enum engine_taking maps_permit(const struct set *s, uint8_t member,
+				      const struct engine_step *step)
+{
+	enum engine_taking out = TAKES_ALONE;
+
+	for (uint32_t map = 0; map < s->map_count; map++) {
+		if (s->is_shared[map] || s->owners[map] == member ||
+		    !clause_uses_map(step->clause, map))
+			continue;
+		if (!is_movable(s, map) || !is_empty(s, map))
+			return TAKES_NOT;
+		out = TAKES_LINKED;
+	}
+	return out;
+}
+
+static enum engine_taking can_run(const struct set *s, uint8_t member,
+				  const struct engine_step *step)
 {
 	struct clause one = *step->clause;
 
 	one.attaches = step->attach;
 	one.attach_count = 1;
-	return !split_has_own_maps(step->program, &one, s->is_shared) &&
-	       !engine_can_run(s->members[member], step->program, &one, NULL);
+	return engine_can_run(s->members[member], step->program, &one, NULL)
+		       ? TAKES_NOT
+		       : maps_permit(s, member, step);
 }
 
 /* The first of the other members that can run all the steps; NO_MEMBER. */
@@ -51,9 +88,30 @@ static uint8_t taker_of(const struct set *s, const struct engine_step *steps, si
 	return NO_MEMBER;
 }
 
-static bool can_take(void *self, const struct engine_step *step)
+static enum engine_taking can_take(void *self, const struct engine_step *step)
 {
-	return taker_of(self, step, 1) != NO_MEMBER;
+	uint8_t member = taker_of(self, step, 1);
+
+	return member == NO_MEMBER ? TAKES_NOT : can_run(self, member, step);
+}
+
+static bool are_linked(void *self, const struct engine_step *step, const struct engine_step *other)
+{
+	const struct set *s = self;
+
+	for (uint32_t map = 0; map < s->map_count; map++)
+		if (is_movable(s, map) && clause_uses_map(step->clause, map) &&
+		    set_touches(other->program, other->clause, map))
+			return true;
+	return false;
+}
+
+static void move_maps(struct set *s, const struct program *part, uint8_t member)
+{
+	for (uint32_t map = 0; map < s->map_count; map++)
+		for (uint32_t i = 0; i < part->clause_count; i++)
+			if (is_movable(s, map) && clause_uses_map(&part->clauses[i], map))
+				s->owners[map] = member;
 }
 
 /* Steps of one clause come one after the other. */
@@ -115,6 +173,7 @@ static int take(void *self, const struct engine_step *steps, size_t count, struc
 		s->parts = before;
 		return err;
 	}
+	move_maps(s, part, member);
 	s->is_merged |= set_sends(part);
 	s->is_used[member] = true;
 	return 0;
@@ -136,5 +195,5 @@ static void each_site(void *self, site_fn *fn, void *arg)
 
 struct engine_others set_others(struct set *s)
 {
-	return (struct engine_others){s, can_take, take, each_site};
+	return (struct engine_others){s, can_take, are_linked, take, each_site};
 }

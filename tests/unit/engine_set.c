@@ -257,7 +257,7 @@ static int give_second_site(struct both *b, const char *more)
 	assert_int_equal(engine_attach(b->e, &b->d), 0);
 	step = (struct engine_step){&b->t.program, &b->t.program.clauses[0],
 				    &b->t.program.clauses[0].attaches[1]};
-	if (!others_of_blind->can_take(others_of_blind->self, &step))
+	if (others_of_blind->can_take(others_of_blind->self, &step) != TAKES_ALONE)
 		return -EPERM;
 	return others_of_blind->take(others_of_blind->self, &step, 1, &b->d);
 }
@@ -278,8 +278,14 @@ static void a_site_is_given_to_another_engine_while_the_run_goes_on(void **state
 	assert_int_equal(give_second_site(&b, ""), 0);
 	assert_int_equal(fire_both(&b), 2); /* the second engine has the clause, with the site */
 	both_close(&b);
-	/* A map that a clause reads cannot be divided. */
+	/* A map that a clause reads cannot be divided: its sites go together. */
 	assert_int_equal(give_second_site(&b, "r0 = map_get m0\n"), -EPERM);
+	assert_true(others_of_blind->are_linked(
+		others_of_blind->self,
+		&(struct engine_step){&b.t.program, &b.t.program.clauses[0],
+				      &b.t.program.clauses[0].attaches[1]},
+		&(struct engine_step){&b.t.program, &b.t.program.clauses[0],
+				      &b.t.program.clauses[0].attaches[0]}));
 	both_close(&b);
 }
 

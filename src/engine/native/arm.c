@@ -3,7 +3,9 @@
 #include "engine/native/native_state.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
+#include "base/array.h"
 #include "engine/native/file_kind.h"
 #include "engine/native/knock.h"
 
@@ -20,58 +22,100 @@ static int add_attach(struct native_process *p, const struct native_step *step)
 	return 0;
 }
 
-static void judge_attach(struct native_process *p, const struct native_step *step,
-			 struct native_left_out *left)
+void native_left_out_free(struct native_left_out *left)
 {
-	const char *why = native_process_problem(p, step->clause, step->attach);
-
-	if (!why)
-		return;
-	left->count++;
-	if (left->first)
-		return;
-	left->first = step->attach;
-	left->program = step->program;
-	left->why = why;
+	places_free(&left->sites);
+	places_free(&left->all);
+	free(left->steps);
+	free(left->why);
 }
 
-void native_find_left_out(const struct native *e, struct native_process *process,
-			  const struct program *p, struct native_left_out *left)
+static int add_left_out(struct native_left_out *left, const struct native_step *step,
+			const char *why)
 {
+	int added;
+
+	if (array_grow(left->steps, left->sites.count, left->step_cap) ||
+	    array_grow(left->why, left->sites.count, left->why_cap))
+		return -ENOMEM;
+	left->steps[left->sites.count] = *step;
+	left->why[left->sites.count] = why;
+	added = places_add(&left->sites, step->attach);
+	return added < 0 ? added : 0;
+}
+
+static int judge_attach(const struct native *e, struct native_process *p,
+			const struct native_step *step, struct native_left_out *left)
+{
+	const char *why = native_is_given(e, step->attach)
+				  ? NULL
+				  : native_process_problem(p, step->clause, step->attach);
+
+	if (places_add(&left->all, step->attach) < 0)
+		return -ENOMEM;
+	left->any_good |= !why;
+	return why ? add_left_out(left, step, why) : 0;
+}
+
+int native_find_left_out(const struct native *e, struct native_process *process,
+			 const struct program *p, struct native_left_out *left)
+{
+	int err = 0;
+
 	for (uint32_t i = 0; i < p->clause_count; i++)
-		for (uint32_t k = 0; k < p->clauses[i].attach_count; k++) {
+		for (uint32_t k = 0; k < p->clauses[i].attach_count && !err; k++) {
 			const struct native_step step = {p, &p->clauses[i],
 							 &p->clauses[i].attaches[k]};
 
-			if (native_is_tracers(step.attach))
-				continue;
-			left->of++;
-			if (!native_is_given(e, step.attach))
-				judge_attach(process, &step, left);
+			if (!native_is_tracers(step.attach))
+				err = judge_attach(e, process, &step, left);
 		}
+	return err;
 }
 
-void native_say_left_out(const struct native_left_out *left, struct diag *d)
+static struct str name_of(const struct native_step *step)
+{
+	return step->program->names[step->attach->name];
+}
+
+static void say_sites(const struct native *e, size_t count, size_t of,
+		      const struct native_step *first, const char *why, struct diag *d)
 {
 	diag_warn(d, "user-mode-skipped",
-		  "%u of %u sites cannot be traced in user mode, for example '%.*s': %s",
-		  left->count, left->of, STR_FMT(left->program->names[left->first->name]),
-		  left->why);
-	diag_hint(d, "'nopal doctor -p PID' shows all sites; --kernel traces them as root");
+		  "%zu of %zu sites cannot be traced in user mode, for example '%.*s': %s", count,
+		  of, STR_FMT(name_of(first)), why);
+	diag_hint(d,
+		  e->options.others
+			  ? "--kernel traces them; beside user mode the kernel takes sites "
+			    "whose clauses only count in their maps, or whose maps are empty yet"
+			  : "'nopal doctor -p PID' shows all sites; --kernel traces them as root");
 }
 
-/* Some are left out with a warning; if that is all, there is nothing to trace. */
-int native_judge_left_out(const struct native_left_out *left, struct diag *d)
+int native_say_left_out(struct native *e, const struct native_left_out *left, struct diag *d)
 {
-	if (left->count && left->count == left->of) {
-		diag_error(d, -ENOTSUP, "user-mode-none", "cannot trace '%.*s' in user mode: %s",
-			   STR_FMT(left->program->names[left->first->name]), left->why);
-		diag_hint(d, "root can trace it with --kernel");
-		return -ENOTSUP;
+	size_t added = 0, first = 0;
+
+	for (size_t i = 0; i < left->sites.count; i++) {
+		int one = places_add(&e->left_out, left->sites.all[i]);
+
+		if (one < 0)
+			return one;
+		first = one && !added ? i : first;
+		added += (size_t)one;
 	}
-	if (left->count)
-		native_say_left_out(left, d);
+	if (added)
+		say_sites(e, added, left->all.count, &left->steps[first], left->why[first], d);
 	return 0;
+}
+
+int native_judge_left_out(struct native *e, const struct native_left_out *left, struct diag *d)
+{
+	if (!left->sites.count || left->any_good)
+		return native_say_left_out(e, left, d);
+	diag_error(d, -ENOTSUP, "user-mode-none", "cannot trace '%.*s' in user mode: %s",
+		   STR_FMT(name_of(&left->steps[0])), left->why[0]);
+	diag_hint(d, "root can trace it with --kernel");
+	return -ENOTSUP;
 }
 
 int native_add_clauses(const struct native *e, struct native_process *process,
@@ -159,19 +203,14 @@ static void say_lacks(struct native *e, struct native_process *p, struct diag *d
  * Another engine may take them. */
 static void say_lost(struct native *e, struct native_process *p, struct diag *d)
 {
-	struct native_left_out left = {0};
 	struct native_step first;
-	unsigned lost = native_process_lost(p, &first, &left.why);
+	const char *why;
+	unsigned lost = native_process_lost(p, &first, &why);
 
-	if (lost > p->lost && e->is_attached && e->options.others) {
+	if (lost > p->lost && e->is_attached && e->options.others)
 		e->has_rest = true;
-	} else if (lost > p->lost) {
-		left.count = lost - p->lost;
-		left.of = (unsigned)p->count - p->own;
-		left.first = first.attach;
-		left.program = first.program;
-		native_say_left_out(&left, d);
-	}
+	else if (lost > p->lost)
+		say_sites(e, lost - p->lost, p->count - p->own, &first, why, d);
 	p->lost = lost;
 }
 

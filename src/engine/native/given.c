@@ -15,48 +15,16 @@
 #include "base/file.h"
 #include "engine/native/knock.h"
 
-/* ---- places */
-
-static bool is_same(const struct attach *a, const struct attach *b)
-{
-	return a->file && b->file && a->offset == b->offset && a->file->inode == b->file->inode &&
-	       a->file->device == b->file->device;
-}
-
-static bool has_place(const struct native_places *places, const struct attach *at)
-{
-	for (size_t i = 0; i < places->count; i++)
-		if (is_same(places->all[i], at))
-			return true;
-	return false;
-}
-
-static int add_place(struct native_places *places, const struct attach *at)
-{
-	if (has_place(places, at))
-		return 0;
-	if (array_grow(places->all, places->count, places->cap))
-		return -ENOMEM;
-	places->all[places->count++] = at;
-	return 0;
-}
-
-void native_places_free(struct native_places *places)
-{
-	free(places->all);
-	*places = (struct native_places){0};
-}
-
 bool native_is_given(const struct native *e, const struct attach *at)
 {
-	return has_place(&e->given, at);
+	return places_have(&e->given, at);
 }
 
 /* ---- clauses and their places */
 
 typedef int step_fn(void *arg, const struct engine_step *step);
 
-/* Every clause at each of its places in files, until `fn` returns something else than 0. */
+/* Every clause at each of its places, until `fn` returns something else than 0. */
 static int each_step(const struct native *e, step_fn *fn, void *arg)
 {
 	int done = 0;
@@ -68,7 +36,7 @@ static int each_step(const struct native *e, step_fn *fn, void *arg)
 			for (uint32_t k = 0; k < c->attach_count && !done; k++) {
 				const struct engine_step step = {e->parts[n], c, &c->attaches[k]};
 
-				done = step.attach->file ? fn(arg, &step) : 0;
+				done = fn(arg, &step);
 			}
 		}
 	return done;
@@ -82,26 +50,53 @@ struct offer {
 	struct native_places *batch;	/* what will be given */
 	struct native_places wanted;	/* a place, and what must go with it */
 	const struct attach *at;
+	const struct engine_step *step; /* there, whose maps must go with it; NULL: none */
 	int err;
 };
-
-static int is_refused(void *arg, const struct engine_step *step)
-{
-	const struct offer *o = arg;
-	const struct engine_others *others = o->e->options.others;
-
-	return is_same(step->attach, o->at) && !others->can_take(others->self, step);
-}
 
 static void want(void *arg, const struct attach *at)
 {
 	struct offer *o = arg;
 
-	o->err = add_place(&o->wanted, at) ?: o->err;
+	int err = places_add(&o->wanted, at);
+
+	o->err = err < 0 ? err : o->err;
+}
+
+/* Clauses of the tracer stay, so they must not use such a map; BEGIN has run, and left it empty. */
+static int want_linked(void *arg, const struct engine_step *other)
+{
+	struct offer *o = arg;
+	const struct engine_others *others = o->e->options.others;
+
+	if (!others->are_linked(others->self, o->step, other) ||
+	    other->attach->kind == ATTACH_BEGIN)
+		return 0;
+	if (native_is_tracers(other->attach))
+		return others->are_linked(others->self, other, o->step);
+	if (other->attach->file)
+		want(o, other->attach);
+	return 0;
+}
+
+/* 1: the clauses at the place cannot go. */
+static int is_refused(void *arg, const struct engine_step *step)
+{
+	struct offer *o = arg;
+	const struct engine_others *others = o->e->options.others;
+	enum engine_taking taking = places_are_same(step->attach, o->at)
+					    ? others->can_take(others->self, step)
+					    : TAKES_ALONE;
+
+	if (taking != TAKES_LINKED)
+		return taking == TAKES_NOT;
+	o->step = step;
+	return each_step(o->e, want_linked, o);
 }
 
 static bool can_give(struct offer *o)
 {
+	o->step = NULL;
 	if (each_step(o->e, is_refused, o))
 		return false;
 	for (size_t i = 0; i < o->e->process_count; i++) {
@@ -109,7 +104,8 @@ static bool can_give(struct offer *o)
 
 		if (inject_has_ended(p->x))
 			continue;
-		if (native_process_holds(p, o->at))
+		/* What is in a map before it moves would be missing. */
+		if (native_process_holds(p, o->at, o->step != NULL))
 			return false;
 		native_process_each_across(p, o->at, want, o);
 	}
@@ -127,8 +123,9 @@ static int offer_place(struct offer *o, const struct attach *at)
 		can = can_give(o);
 	}
 	for (size_t i = 0; i < o->wanted.count && can && !o->err; i++)
-		o->err = add_place(o->batch, o->wanted.all[i]);
-	native_places_free(&o->wanted);
+		if (places_add(o->batch, o->wanted.all[i]) < 0)
+			o->err = -ENOMEM;
+	places_free(&o->wanted);
 	return o->err;
 }
 
@@ -136,7 +133,7 @@ static int offer_step(void *arg, const struct engine_step *step)
 {
 	struct offer *o = arg;
 
-	if (native_is_given(o->e, step->attach) || has_place(o->batch, step->attach) ||
+	if (native_is_given(o->e, step->attach) || places_have(o->batch, step->attach) ||
 	    native_is_tracers(step->attach) ||
 	    !native_process_problem(o->process, step->clause, step->attach))
 		return 0;
@@ -155,7 +152,7 @@ static int collect(void *arg, const struct engine_step *step)
 {
 	struct steps *steps = arg;
 
-	if (!has_place(steps->of, step->attach))
+	if (!places_have(steps->of, step->attach))
 		return 0;
 	if (array_grow(steps->all, steps->count, steps->cap))
 		return -ENOMEM;
@@ -175,7 +172,7 @@ static int give_batch(struct native *e, const struct native_places *batch, struc
 		err = others->take(others->self, steps.all, steps.count, d);
 	knock_beat(e->store);
 	for (size_t i = 0; i < batch->count && !err; i++) {
-		err = add_place(&e->given, batch->all[i]);
+		err = places_add(&e->given, batch->all[i]) < 0 ? -ENOMEM : 0;
 		for (size_t k = 0; k < e->process_count && !err; k++)
 			if (!inject_has_ended(e->processes[k]->x))
 				err = native_process_drop(e->processes[k], batch->all[i], d);
@@ -205,16 +202,17 @@ static void leave_across(void *arg, const struct attach *at)
 	native_process_leave(arg, at);
 }
 
-static void say_left_out(struct native *e, struct native_process *p, struct diag *d)
+static int say_left_out(struct native *e, struct native_process *p, struct diag *d)
 {
 	struct native_left_out left = {0};
+	int err = 0;
 
-	for (size_t i = 0; i < e->part_count; i++)
-		native_find_left_out(e, p, e->parts[i], &left);
-	if (left.count > e->left_out) {
-		native_say_left_out(&left, d);
-		e->left_out = left.count;
-	}
+	for (size_t i = 0; i < e->part_count && !err; i++)
+		err = native_find_left_out(e, p, e->parts[i], &left);
+	if (!err)
+		err = native_say_left_out(e, &left, d);
+	native_left_out_free(&left);
+	return err;
 }
 
 int native_give(struct native *e, struct native_process *p, struct diag *d)
@@ -229,9 +227,7 @@ int native_give(struct native *e, struct native_process *p, struct diag *d)
 		err = each_step(e, offer_step, &o);
 		if (!err && batch.count)
 			err = give_all(e, &batch);
-		native_places_free(&batch);
+		places_free(&batch);
 	}
-	if (!err)
-		say_left_out(e, p, d);
-	return err;
+	return err ? err : say_left_out(e, p, d);
 }

@@ -42,7 +42,8 @@ static void native_close(struct engine *engine)
 		native_process_close(e->processes[i]);
 	free(e->processes);
 	children_free(&e->children);
-	native_places_free(&e->given);
+	places_free(&e->given);
+	places_free(&e->left_out);
 	native_store_close(e->store);
 	if (e->wait_fd >= 0)
 		close(e->wait_fd);
@@ -325,11 +326,11 @@ static int native_attach(struct engine *engine, struct diag *d)
 	if (!err)
 		err = native_add_clauses(e, e->processes[0], e->parts[0]);
 	if (!err)
-		native_find_left_out(e, e->processes[0], e->parts[0], &left);
-	e->has_sites = left.of > 0;
+		err = native_find_left_out(e, e->processes[0], e->parts[0], &left);
+	e->has_sites = left.all.count > 0;
 	if (!err)
-		err = native_judge_left_out(&left, d);
-	e->left_out = left.count;
+		err = native_judge_left_out(e, &left, d);
+	native_left_out_free(&left);
 	if (!err)
 		err = children_look(&e->children, e->options.pid, false, 0, ignore, NULL);
 	if (!err && e->options.follow_forks)
@@ -380,7 +381,7 @@ static int extend_process(struct native *e, struct native_process *process, cons
 	if (err >= 0)
 		err = native_add_clauses(e, process, p);
 	if (!err)
-		native_find_left_out(e, process, p, left);
+		err = native_find_left_out(e, process, p, left);
 	return !err && e->is_attached && !e->is_stopped ? native_arm(e, process, d) : err;
 }
 
@@ -398,11 +399,12 @@ static int native_extend(struct engine *engine, const struct program *p, struct 
 		err = keep_part(e, p);
 	for (size_t i = 0; i < e->process_count && !err; i++)
 		err = extend_process(e, e->processes[i], p, &left, d);
-	if (err || !e->options.others)
-		return err ? err : native_judge_left_out(&left, d);
+	if (!err && !e->options.others)
+		err = native_judge_left_out(e, &left, d);
 	/* Another engine cannot be extended meanwhile. */
-	e->has_rest |= left.count;
-	return 0;
+	e->has_rest |= !err && e->options.others && left.sites.count;
+	native_left_out_free(&left);
+	return err;
 }
 
 /* The clauses stay known, but their sites do nothing more. */

@@ -5,6 +5,7 @@
 
 #include "engine/engine.h"
 #include "engine/native/children.h"
+#include "engine/native/places.h"
 #include "engine/native/process.h"
 
 #define AGENTS_AT_ONCE 64
@@ -18,12 +19,6 @@ struct native_waiting {
 	pid_t pids[AGENTS_AT_ONCE];
 };
 
-/* Places in files, each once. */
-struct native_places {
-	const struct attach **all; /* one of those that share the place */
-	size_t count, cap;
-};
-
 struct native {
 	struct engine engine; /* first: what others hold */
 	struct engine_options options;
@@ -35,29 +30,29 @@ struct native {
 	struct native_waiting waiting;
 	const struct program **parts; /* the program, and its extensions */
 	size_t part_count, part_cap;
-	int timer_fd;		    /* readable when it is time to look at the rings */
-	int wait_fd;		    /* ... or when there is something else to do */
-	uint64_t pause;		    /* ns, of that timer */
-	uint64_t look_at;	    /* when programs and files are looked at next */
-	uint64_t guard_at;	    /* when the sites are looked at next */
-	unsigned off;		    /* times that sites were off for a moment */
-	struct native_places given; /* to another engine */
-	bool has_rest;		    /* sites that were not reached were not given yet */
-	unsigned left_out;	    /* sites that cannot be traced, as far as was reported */
-	unsigned late;		    /* programs that began before they were traced */
-	bool has_sites;		    /* the program has attachments in traced processes */
-	bool any_reached;	    /* ... and one of them had such a site */
-	unsigned unreached;	    /* ... that cannot be traced */
-	unsigned crowded;	    /* processes with a file mapped too often */
-	unsigned shut;		    /* processes that cannot be looked at any more */
-	unsigned unread;	    /* processes that may get a filter unseen */
-	unsigned vforking;	    /* ... whose children of vfork() look like their threads */
-	unsigned unheard;	    /* ... whose loader does not wait */
-	unsigned filtered;	    /* processes that got a filter, where no more can be done */
-	uint64_t langs;		    /* numbers of struct lang_place that were given */
-	uint64_t langs_taken;	    /* functions before this one are known */
-	bool agents_wait;	    /* more programs than were looked at in one turn */
-	uint64_t given_up;	    /* times that programs went on before they were looked at */
+	int timer_fd;		       /* readable when it is time to look at the rings */
+	int wait_fd;		       /* ... or when there is something else to do */
+	uint64_t pause;		       /* ns, of that timer */
+	uint64_t look_at;	       /* when programs and files are looked at next */
+	uint64_t guard_at;	       /* when the sites are looked at next */
+	unsigned off;		       /* times that sites were off for a moment */
+	struct native_places given;    /* to another engine */
+	bool has_rest;		       /* sites that were not reached were not given yet */
+	struct native_places left_out; /* sites that cannot be traced, as far as was reported */
+	unsigned late;		       /* programs that began before they were traced */
+	bool has_sites;		       /* the program has attachments in traced processes */
+	bool any_reached;	       /* ... and one of them had such a site */
+	unsigned unreached;	       /* ... that cannot be traced */
+	unsigned crowded;	       /* processes with a file mapped too often */
+	unsigned shut;		       /* processes that cannot be looked at any more */
+	unsigned unread;	       /* processes that may get a filter unseen */
+	unsigned vforking;	       /* ... whose children of vfork() look like their threads */
+	unsigned unheard;	       /* ... whose loader does not wait */
+	unsigned filtered;	       /* processes that got a filter, where no more can be done */
+	uint64_t langs;		       /* numbers of struct lang_place that were given */
+	uint64_t langs_taken;	       /* functions before this one are known */
+	bool agents_wait;	       /* more programs than were looked at in one turn */
+	uint64_t given_up;	       /* times that programs went on before they were looked at */
 	unsigned disturbed; /* sites with breakpoints of others at the end, not in a warning */
 	unsigned later;	    /* files that were mapped before they were traced */
 	bool is_attached, is_stopped, is_over;
@@ -72,12 +67,13 @@ bool native_is_tracers(const struct attach *at);
 
 /* ---- arm.c */
 
-/* Sites that cannot be traced, of those that a clause is attached to; the first with its reason. */
+/* Sites of a program, and those that cannot be traced somewhere. */
 struct native_left_out {
-	unsigned count, of;
-	const struct attach *first;
-	const struct program *program;
-	const char *why;
+	struct native_places sites, all;
+	struct native_step *steps; /* of each of `sites`: the first clause, and why */
+	const char **why;
+	size_t step_cap, why_cap;
+	bool any_good; /* one can be traced somewhere, or was given away */
 };
 
 /* The sites in a process of all attachments of `p`, except those that were given away; 0 or
@@ -85,13 +81,16 @@ struct native_left_out {
  */
 int native_add_clauses(const struct native *e, struct native_process *process,
 		       const struct program *p);
-/* Those of them that the process has mapped and that cannot be traced. */
-void native_find_left_out(const struct native *e, struct native_process *process,
-			  const struct program *p, struct native_left_out *left);
+/* Add the sites of `p`, and those that the process has mapped and that cannot be traced. -ENOMEM.
+ */
+int native_find_left_out(const struct native *e, struct native_process *process,
+			 const struct program *p, struct native_left_out *left);
 /* Some are left out with a warning; if that is all, there is nothing to trace: -ENOTSUP. */
-int native_judge_left_out(const struct native_left_out *left, struct diag *d);
-/* ... in files that were mapped later, where others are traced already. */
-void native_say_left_out(const struct native_left_out *left, struct diag *d);
+int native_judge_left_out(struct native *e, const struct native_left_out *left, struct diag *d);
+/* ... in files that were mapped later, where others are traced already. Each is reported once.
+ * -ENOMEM. */
+int native_say_left_out(struct native *e, const struct native_left_out *left, struct diag *d);
+void native_left_out_free(struct native_left_out *left);
 /* Arm the sites that were added. A process that has ended is all right. */
 int native_arm(struct native *e, struct native_process *p, struct diag *d);
 
@@ -102,7 +101,6 @@ bool native_is_given(const struct native *e, const struct attach *at);
 /* Give those away that were found in the process, where the other engine takes them; a warning
  * counts those that are left out. 0 or -errno. */
 int native_give(struct native *e, struct native_process *p, struct diag *d);
-void native_places_free(struct native_places *places);
 
 /* ---- lang.c */
 

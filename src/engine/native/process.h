@@ -71,8 +71,8 @@ bool native_process_has(const struct native_process *p, const struct attach *at)
 /* The kernel traces it, and with it what cannot be traced beside that. */
 void native_process_leave(struct native_process *p, const struct attach *at);
 /* Must the attachment's sites stay traced here once they are, since a breakpoint beside the jump
- * would not keep threads from it? */
-bool native_process_holds(struct native_process *p, const struct attach *at);
+ * would not keep threads from it? `any_form`: all that are traced must. */
+bool native_process_holds(struct native_process *p, const struct attach *at, bool any_form);
 /* Call `fn` with attachments whose jumps would not lead to their trampolines with a breakpoint at
  * this one. */
 void native_process_each_across(struct native_process *p, const struct attach *at, site_fn *fn,

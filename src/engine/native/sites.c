@@ -170,13 +170,13 @@ static bool is_apart(enum inject_form form)
 	return form == INJECT_NOP10 || form == INJECT_RETARGET || form == INJECT_DISPLACED;
 }
 
-bool native_process_holds(struct native_process *p, const struct attach *at)
+bool native_process_holds(struct native_process *p, const struct attach *at, bool any_form)
 {
 	size_t sites[MAPPED_MOST];
 	int count = find_sites(p, NULL, at, sites);
 
 	for (int i = 0; i < count; i++)
-		if (p->sites[sites[i]].is_on && is_apart(p->sites[sites[i]].form))
+		if (p->sites[sites[i]].is_on && (any_form || is_apart(p->sites[sites[i]].form)))
 			return true;
 	return false;
 }

@@ -1,0 +1,21 @@
+/* Places in files, each once: a probe's site is the same place in all processes. */
+#ifndef NOPAL_ENGINE_NATIVE_PLACES_H
+#define NOPAL_ENGINE_NATIVE_PLACES_H
+
+#include "base/hash.h"
+#include "program/program.h"
+
+struct native_places {
+	const struct attach **all; /* one of those that share the place */
+	size_t count, cap;
+	struct hash by_place;
+};
+
+/* Both are in files, and at the same place. */
+bool places_are_same(const struct attach *a, const struct attach *b);
+bool places_have(const struct native_places *places, const struct attach *at);
+/* 1: it was not there; 0; -ENOMEM. What is in no file is never added. */
+int places_add(struct native_places *places, const struct attach *at);
+void places_free(struct native_places *places); /* may be used again */
+
+#endif
