@@ -401,7 +401,7 @@ const struct function text_rows[] = {
 	  "the length of a text in bytes", "@ = hist(strlen(str(arg0)));" },
 	{ "str_concat", "tt", GROUP_FUNCTION, 0, 0, NO_RESULT, check_concat, lower_concat, 0,
 	  "a text and another after it", "@[str_concat(comm, \"!\")] = count();" },
-	{ "strncmp", "ttc", GROUP_FUNCTION, 0, 0, RESULT_S64, check_strncmp, lower_strncmp, 0,
+	{ "strncmp", "ttc", GROUP_FUNCTION, 0, 0, RESULT_U64, check_strncmp, lower_strncmp, 0,
 	  "0 when the first bytes of two texts are equal", "if (strncmp(comm, \"ab\", 2) == 0) { exit(); }" },
 	{ .name = NULL },
 };

@@ -542,7 +542,7 @@ static void lower_field_value(struct lower *l, const struct expr *e, uint16_t ou
 /* clang-format off */
 #define RESULT_REGISTER { .kind = TYPE_INT, .size = 8, .is_raw = true }
 #define RESULT_RETVAL   { .kind = TYPE_INT, .size = 8, .is_signed = true, .is_raw = true }
-#define RESULT_PID      { .kind = TYPE_INT, .size = 8, .shown = 4 }
+#define RESULT_U32      { .kind = TYPE_INT, .size = 8, .shown = 4 }
 #define RESULT_U8       { .kind = TYPE_INT, .size = 8, .shown = 1 }
 #define RESULT_COMM     { .kind = TYPE_STR, .size = 16 }
 
@@ -556,9 +556,9 @@ const struct function value_rows[] = {
 	  "an argument or tracepoint field by its name", "@ = sum(args.size);" },
 	{ "retval", "", GROUP_VALUE, NEED_ARCH | NEED_RESULT, HAVE_RETVAL, RESULT_RETVAL, check_retval, lower_retval, 0,
 	  "what the function returns", "@ = hist(retval);" },
-	{ "pid", "[x", GROUP_VALUE, 0, 0, RESULT_PID, check_pid, lower_pid, BUILTIN_PID,
+	{ "pid", "[x", GROUP_VALUE, 0, 0, RESULT_U32, check_pid, lower_pid, BUILTIN_PID,
 	  "process", "@[pid] = count();" },
-	{ "tid", "[x", GROUP_VALUE, 0, 0, RESULT_PID, check_pid, lower_pid, BUILTIN_TID,
+	{ "tid", "[x", GROUP_VALUE, 0, 0, RESULT_U32, check_pid, lower_pid, BUILTIN_TID,
 	  "thread", "@start[tid] = nsecs;" },
 	{ "uid", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_UID,
 	  "user", "@[uid] = count();" },
@@ -606,7 +606,7 @@ const struct function value_rows[] = {
 	  "number of the control group", "@[cgroup] = count();" },
 	{ "curtask", "", GROUP_VALUE, 0, 0, RESULT_U64, check_task, lower_builtin, BUILTIN_TASK,
 	  "the kernel's struct task_struct of the thread", "print(curtask->prio);" },
-	{ "rand", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_RAND,
+	{ "rand", "", GROUP_VALUE, 0, 0, RESULT_U32, NULL, lower_builtin, BUILTIN_RAND,
 	  "a random number of 32 bits", "if (rand % 100 == 0) { print(pid); }" },
 	{ "bswap", "i", GROUP_FUNCTION, 0, 0, NO_RESULT, check_bswap, lower_bswap, 0,
 	  "the bytes of an integer in reverse order", "print(bswap((uint16)arg0));" },
