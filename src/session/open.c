@@ -373,6 +373,28 @@ size_t session_ring_bytes(const struct nopal_trace *t)
 	return t->options.ring_bytes ? t->options.ring_bytes : (size_t)t->facts.ring_pages * 4096;
 }
 
+/* In user mode the command's images must be mapped when the script is compiled, so it has called
+ * exec before the kernel's probes are attached. */
+static void say_exec_missed(const struct nopal_trace *t, struct diag *d)
+{
+	const struct program *p = t->program;
+
+	if (!t->options.command || !has_native(&t->engines))
+		return;
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		for (uint32_t k = 0; k < p->clauses[i].attach_count; k++) {
+			struct str name = p->clauses[i].attaches[k].tracepoint;
+
+			if (!name.len || !memmem(name.ptr, name.len, "exec", 4))
+				continue;
+			diag_warn(d, "user-mode-exec",
+				  "in user mode the exec of the command itself is missed by '%.*s'",
+				  STR_FMT(name));
+			diag_hint(d, "--kernel sees it");
+			return;
+		}
+}
+
 static int open_engine(struct nopal_trace *t, struct diag *d)
 {
 	const struct engine_options options = {
@@ -401,6 +423,8 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 	if (!err)
 		err = engine_build(t->engine, t->program, d);
 	session_give_log(t);
+	if (!err)
+		say_exec_missed(t, d);
 	if (err == -EPERM || err == -EACCES)
 		diag_hint(d, "%s%s'nopal doctor' shows what this user can trace on this machine",
 			  geteuid() ? "run it with sudo; " : "",

@@ -596,3 +596,11 @@ poke() {
 	cat "$output_file"
 	grep -qx "@\[$target\]: 10" "$output_file"
 }
+
+@test "a tracepoint that misses the exec of the command itself, and says so" {
+	run timeout 20 "$NOPAL" --user -c "sh -c '$tick loop 5; true'" -e "tracepoint:sched:sched_process_exec { @execs = count() } usdt:$tick:tick:loop { @n = count() }"
+	echo "$output"
+	says user-mode-exec "in user mode the exec of the command itself is missed by 'sched:sched_process_exec'"
+	grep -qx '@n: 5' <<<"$output"
+	grep -qx '@execs: 1' <<<"$output"
+}
