@@ -389,9 +389,10 @@ static void rest(struct search *s)
 	if (!number)
 		return;
 	fence_after_swap();
-	for (uint32_t i = 0; i < s->m->bucket_count && found < REST_MOST; i++) {
+	for (uint32_t i = 0; i < s->m->bucket_count && found < REST_MOST && all; i++) {
 		s->bucket = first + ((s->hash + i) & (s->m->bucket_count - 1));
-		all &= put_down_chain(s, &found);
+		all = put_down_chain(s, &found) && s->steps;
+		s->steps -= s->steps != 0;
 	}
 	s->bucket = bucket;
 	if (all && !found)
@@ -448,7 +449,7 @@ enum result chain_insert(struct search *s, uint64_t word, const uint64_t *value)
 	enum result r = insert(s, word, value);
 
 	/* It is full when nothing was asleep before it was seen to be so. */
-	if (r != FULL || is_rested || s->crowded++ >= CROWD_TRIES)
+	if (r != FULL || is_rested)
 		return r;
 	rest(s);
 	return AGAIN;
