@@ -22,7 +22,7 @@ setup() {
 #   microseconds | is not documented
 @test "strftime and time know the letters of strftime(3)" {
 	run --separate-stderr "$NOPAL" -q -e 'BEGIN { printf("%s\n", strftime("%k|%l|", 3600000000000)); time("%f|\n"); exit(); }'
-	[[ "${lines[0]}" =~ ^\ [0-9]\|\ [0-9]\|$ ]]
+	[[ "${lines[0]}" =~ ^[\ 1-2][0-9]\|[\ 1][0-9]\|$ ]]
 	[[ "${lines[1]}" =~ ^[0-9]{6}\|$ ]]
 }
 

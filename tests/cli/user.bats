@@ -192,7 +192,7 @@ go_on() {
 	run timeout 60 "$NOPAL" -v --user -e "usdt:$dir/mixed:* { @[probe] = count(); @s = sum(arg0); @t[str(arg1)] = max(arg0); @h = lhist(arg0, 0, 1000, 1000); if (arg0 == 5) { printf(\"%s at 5\n\", str(arg1)) } }" \
 		-c "$dir/mixed 1000" <<<""
 	echo "$output"
-	grep -q '^nopal_uprobe: .* 1 sites: loaded' <<<"$output"
+	grep -q '^nopal_uprobe: .* 1 site: loaded' <<<"$output"
 	grep -q 'mixed:easy\]: 1000$' <<<"$output"
 	grep -q 'mixed:hard\]: 1000$' <<<"$output"
 	grep -qx '@s: 999000' <<<"$output"

@@ -142,7 +142,7 @@ as_the_kernel() {
 	run timeout 100 "$NOPAL" -v --user -c "$java -Xint -version" -e "usdt:$jvm:* { @n = count() }"
 	echo "$output"
 	# There is hardly anything free above it, so many sites are the kernel's; but not all.
-	sites=$(sed -n 's/^nopal_uprobe: .* \([0-9]*\) sites: loaded.*/\1/p' <<<"$output" | head -1)
+	sites=$(sed -n 's/^nopal_uprobe: .* \([0-9]*\) sites*: loaded.*/\1/p' <<<"$output" | head -1)
 	[ "$sites" -gt 0 ]
 	[ "$sites" -lt 500 ]
 }

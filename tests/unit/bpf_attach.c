@@ -300,7 +300,7 @@ static void a_refused_program_is_logged_whole(void **state)
 	(void)state;
 	SKIP_WITHOUT_ROOT();
 	log_program(&out, k, &u, -EACCES);
-	assert_non_null(strstr(out.ptr, "refused: 1 instructions, 3 sites: Permission denied\n"));
+	assert_non_null(strstr(out.ptr, "refused: 1 instruction, 3 sites: Permission denied\n"));
 	assert_non_null(strstr(out.ptr, "    R0 !read_ok\n"));
 	buf_free(&out);
 }

@@ -240,7 +240,7 @@ static void the_dump_can_be_read(void **state)
 	m->spans[0] = (struct span){.source = STR(script), .at = 13, .len = 11};
 	EXPECT_START(r, m, 0);
 	engine_bpf.dump(r.e, &b);
-	assert_non_null(strstr(b.ptr, "bpf program 0: run, 1 sites, 1 cases\n"));
+	assert_non_null(strstr(b.ptr, "bpf program 0: run, 1 site, 1 case\n"));
 	assert_non_null(strstr(b.ptr, "; @ = count()\n"));
 	assert_non_null(strstr(b.ptr, "call 1\n"));
 	assert_non_null(strstr(b.ptr, "lock add *(u64 *)(r0 +0), r1\n"));
