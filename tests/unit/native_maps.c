@@ -666,6 +666,69 @@ static void handlers_may_come_in_the_middle(void **state)
 	native_store_close(s);
 }
 
+/* ---- an entry that becomes that of another key before any one of the steps of an operation */
+
+static struct native_store *reused;
+static unsigned steps_before, reuses;
+
+static void use_for_another_key(void)
+{
+	uint64_t key = 1, other = 2;
+
+	if (!steps_before || --steps_before)
+		return;
+	reuses++;
+	inside_map_del(&reused->hit, &reused->shapes[NUMBERS], &key);
+	inside_map_set(&reused->hit, &reused->shapes[NUMBERS], &other, 20, 0);
+}
+
+/* The map is full, so that no key falls asleep: each gives its entry back. */
+static struct native_store *open_full_chain(void)
+{
+	struct native_store *s = open_maps(3);
+
+	s->shapes[NUMBERS].bucket_count = 1;
+	for (uint64_t key = 5; key <= 5;
+	     key -= 2) /* 1 is the last, and so the first of the chain */
+		inside_map_set(&s->hit, &s->shapes[NUMBERS], &key, 10 * key, 0);
+	return s;
+}
+
+enum { GET_KEY, SET_KEY, DEL_KEY, KEY_OPERATIONS };
+
+static uint64_t operate(struct native_store *s, unsigned operation, uint64_t key)
+{
+	const struct map_shape *m = &s->shapes[NUMBERS];
+
+	if (operation == GET_KEY)
+		return inside_map_get(&s->hit, m, &key);
+	if (operation == SET_KEY)
+		inside_map_set(&s->hit, m, &key, 11, 0);
+	else
+		inside_map_del(&s->hit, m, &key);
+	return 0;
+}
+
+static void an_entry_that_is_used_anew_is_not_taken_for_its_old_key(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < KEY_OPERATIONS * 32; i++) {
+		uint64_t got;
+
+		reused = open_full_chain();
+		reuses = 0;
+		steps_before = 1 + i / KEY_OPERATIONS;
+		hook_set(use_for_another_key, 1);
+		got = operate(reused, i % KEY_OPERATIONS, 1);
+		hook_set(NULL, 0);
+		assert_true(got == 0 || got == 10);
+		if (reuses)
+			assert_int_equal(operate(reused, GET_KEY, 2), 20);
+		assert_true(reuses || steps_before);
+		native_store_close(reused);
+	}
+}
+
 /* ---- processes that are killed in the middle */
 
 struct progress { /* shared; of one process after the other */
@@ -817,6 +880,7 @@ int main(void)
 		cmocka_unit_test(there_is_room_for_as_many_keys_as_are_held),
 		cmocka_unit_test(what_falls_asleep_in_a_full_map_keeps_nobody_out),
 		cmocka_unit_test(handlers_may_come_in_the_middle),
+		cmocka_unit_test(an_entry_that_is_used_anew_is_not_taken_for_its_old_key),
 		cmocka_unit_test(the_killed_stop_no_other),
 		cmocka_unit_test(one_thread_fills_a_map_to_its_size),
 		cmocka_unit_test(full_maps_are_counted),
