@@ -305,8 +305,21 @@ static void warn_stripped(struct finding *f, struct diag *d)
 	arena_free(&a);
 }
 
-int finder_functions(struct finder *f, const struct find_query *q, function_fn *fn, void *arg,
-		     struct diag *d)
+/* glibc 2.34 moved the functions of these libraries to libc. Their files are still there, empty. */
+static bool has_moved_to_libc(struct str library)
+{
+	static const char *const moved[] = {"pthread", "libpthread", "libdl",
+					    "librt",   "libutil",    "libanl"};
+	struct str name = str_cut(&library, '.');
+
+	for (size_t i = 0; i < COUNT(moved); i++)
+		if (str_eq_text(name, moved[i]))
+			return true;
+	return false;
+}
+
+static int search_functions(struct finder *f, const struct find_query *q, function_fn *fn,
+			    void *arg, struct diag *d)
 {
 	struct function_walk w = {.finder = f, .query = q, .name = q->name, .fn = fn, .arg = arg};
 	struct image_set set;
@@ -326,7 +339,7 @@ int finder_functions(struct finder *f, const struct find_query *q, function_fn *
 			cache_show(&f->cache, w.finding->cached);
 			err = judge_walk(&w, walk_image(&w));
 		}
-		if (!err && q->to_attach && w.named && !w.found) {
+		if (!err && q->to_attach && w.named && !w.found && !has_moved_to_libc(q->path)) {
 			warn_untrusted(w.finding, d);
 			warn_stripped(w.finding, d);
 		}
@@ -336,6 +349,18 @@ int finder_functions(struct finder *f, const struct find_query *q, function_fn *
 	buf_free(&w.last_name);
 	buf_free(&w.plain);
 	return err ? err : w.found;
+}
+
+int finder_functions(struct finder *f, const struct find_query *q, function_fn *fn, void *arg,
+		     struct diag *d)
+{
+	int found = search_functions(f, q, fn, arg, d);
+	struct find_query other = *q;
+
+	if (found || !has_moved_to_libc(q->path))
+		return found;
+	other.path = STR("libc");
+	return search_functions(f, &other, fn, arg, d);
 }
 
 struct str finder_function_at(struct finder *f, const struct found_image *image, uint64_t offset)

@@ -15,7 +15,6 @@ reason() {
 	loads) echo "the kernel has no symbol 'avenrun'" ;;
 	runqlen) echo "'struct cfs_rq' has no member" ;;
 	ssllatency | sslsnoop) echo "there is no probe 'uprobe:libcrypto:|there is no file" ;;
-	threadsnoop) echo "there is no probe 'uprobe:libpthread:pthread_create'" ;;
 	gethostlatency) echo "there is no probe 'uprobe:libc:" ;;
 	*) echo "there is no probe '(tracepoint|kprobe|kretprobe):|'struct [a-z_]*' has no member" ;; # of this kernel
 	esac
@@ -53,6 +52,17 @@ tools() {
 			return 1
 		}
 	done
+}
+
+# glibc 2.34 moved pthread_create() to libc.
+@test "threadsnoop, unchanged, sees the threads of a program" {
+	file=$(tools | grep /threadsnoop.bt) || skip "needs Debian's package of bpftrace"
+	run timeout 20 "$NOPAL" -c "$TARGETS/tick loop 1 3" "$file"
+	echo "$output"
+	[ "$status" = 0 ]
+	[ "$(grep -c ' tick .* fire_loop$' <<<"$output")" = 2 ]
+	run "$NOPAL" -q -c "$TARGETS/tick loop 1 3" -e 'uprobe:pthread:pthread_create { @ = count(); }'
+	[[ "$output" == *"@: 2" ]]
 }
 
 # compiles SCRIPT, or says why not: a pattern in $2.
