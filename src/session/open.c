@@ -373,6 +373,16 @@ size_t session_ring_bytes(const struct nopal_trace *t)
 	return t->options.ring_bytes ? t->options.ring_bytes : (size_t)t->facts.ring_pages * 4096;
 }
 
+static bool is_of_exec(struct str tracepoint)
+{
+	static const char *const patterns[] = {"sched:sched_pr*_exec", "syscalls:sys_*_execve*"};
+
+	for (size_t i = 0; i < COUNT(patterns); i++)
+		if (str_match(str_from(patterns[i]), tracepoint))
+			return true;
+	return false;
+}
+
 /* In user mode the command's images must be mapped when the script is compiled, so it has called
  * exec before the kernel's probes are attached. */
 static void say_exec_missed(const struct nopal_trace *t, struct diag *d)
@@ -385,7 +395,7 @@ static void say_exec_missed(const struct nopal_trace *t, struct diag *d)
 		for (uint32_t k = 0; k < p->clauses[i].attach_count; k++) {
 			struct str name = p->clauses[i].attaches[k].tracepoint;
 
-			if (!name.len || !memmem(name.ptr, name.len, "exec", 4))
+			if (!is_of_exec(name))
 				continue;
 			diag_warn(d, "user-mode-exec",
 				  "in user mode the exec of the command itself is missed by '%.*s'",

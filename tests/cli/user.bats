@@ -603,4 +603,7 @@ poke() {
 	says user-mode-exec "in user mode the exec of the command itself is missed by 'sched:sched_process_exec'"
 	grep -qx '@n: 5' <<<"$output"
 	grep -qx '@execs: 1' <<<"$output"
+	run timeout 20 "$NOPAL" --user -c "$tick loop 5" -e "tracepoint:workqueue:workqueue_execute_start { @works = count() } usdt:$tick:tick:loop { @n = count() }"
+	[[ "$output" != *"exec of the command"* ]]
+	grep -qx '@n: 5' <<<"$output"
 }
