@@ -33,15 +33,12 @@ void native_left_out_free(struct native_left_out *left)
 static int add_left_out(struct native_left_out *left, const struct native_step *step,
 			const char *why)
 {
-	int added;
-
 	if (array_grow(left->steps, left->sites.count, left->step_cap) ||
 	    array_grow(left->why, left->sites.count, left->why_cap))
 		return -ENOMEM;
 	left->steps[left->sites.count] = *step;
 	left->why[left->sites.count] = why;
-	added = places_add(&left->sites, step->attach);
-	return added < 0 ? added : 0;
+	return places_add(&left->sites, step->attach);
 }
 
 static int judge_attach(const struct native *e, struct native_process *p,
@@ -51,10 +48,8 @@ static int judge_attach(const struct native *e, struct native_process *p,
 				  ? NULL
 				  : native_process_problem(p, step->clause, step->attach);
 
-	if (places_add(&left->all, step->attach) < 0)
-		return -ENOMEM;
 	left->any_good |= !why;
-	return why ? add_left_out(left, step, why) : 0;
+	return places_add(&left->all, step->attach) ?: (why ? add_left_out(left, step, why) : 0);
 }
 
 int native_find_left_out(const struct native *e, struct native_process *process,
@@ -93,19 +88,18 @@ static void say_sites(const struct native *e, size_t count, size_t of,
 
 int native_say_left_out(struct native *e, const struct native_left_out *left, struct diag *d)
 {
-	size_t added = 0, first = 0;
+	size_t before = e->left_out.count, first = 0;
+	int err = 0;
 
-	for (size_t i = 0; i < left->sites.count; i++) {
-		int one = places_add(&e->left_out, left->sites.all[i]);
-
-		if (one < 0)
-			return one;
-		first = one && !added ? i : first;
-		added += (size_t)one;
+	for (size_t i = 0; i < left->sites.count && !err; i++) {
+		err = places_add(&e->left_out, left->sites.all[i]);
+		if (e->left_out.count == before)
+			first = i + 1;
 	}
-	if (added)
-		say_sites(e, added, left->all.count, &left->steps[first], left->why[first], d);
-	return 0;
+	if (!err && e->left_out.count > before)
+		say_sites(e, e->left_out.count - before, left->all.count, &left->steps[first],
+			  left->why[first], d);
+	return err;
 }
 
 int native_judge_left_out(struct native *e, const struct native_left_out *left, struct diag *d)

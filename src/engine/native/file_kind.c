@@ -20,15 +20,14 @@ static bool read_at(const struct file *f, void *out, size_t size, uint64_t at)
 static bool is_pie(const struct file *f, const Elf64_Phdr *dynamic)
 {
 	uint64_t count = dynamic->p_filesz / sizeof(Elf64_Dyn);
-	Elf64_Dyn entry;
+	Elf64_Dyn entries[DYNAMIC_MOST];
 
-	for (uint64_t i = 0; i < count && i < DYNAMIC_MOST; i++) {
-		if (!read_at(f, &entry, sizeof(entry), dynamic->p_offset + i * sizeof(entry)) ||
-		    entry.d_tag == DT_NULL)
-			return false;
-		if (entry.d_tag == DT_FLAGS_1)
-			return entry.d_un.d_val & DF_1_PIE;
-	}
+	count = count < DYNAMIC_MOST ? count : DYNAMIC_MOST;
+	if (!read_at(f, entries, count * sizeof(*entries), dynamic->p_offset))
+		return false;
+	for (uint64_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++)
+		if (entries[i].d_tag == DT_FLAGS_1)
+			return entries[i].d_un.d_val & DF_1_PIE;
 	return false;
 }
 

@@ -58,9 +58,7 @@ static void want(void *arg, const struct attach *at)
 {
 	struct offer *o = arg;
 
-	int err = places_add(&o->wanted, at);
-
-	o->err = err < 0 ? err : o->err;
+	o->err = places_add(&o->wanted, at) ?: o->err;
 }
 
 /* Clauses of the tracer stay, so they must not use such a map; BEGIN has run, and left it empty. */
@@ -123,8 +121,7 @@ static int offer_place(struct offer *o, const struct attach *at)
 		can = can_give(o);
 	}
 	for (size_t i = 0; i < o->wanted.count && can && !o->err; i++)
-		if (places_add(o->batch, o->wanted.all[i]) < 0)
-			o->err = -ENOMEM;
+		o->err = places_add(o->batch, o->wanted.all[i]);
 	places_free(&o->wanted);
 	return o->err;
 }
@@ -172,7 +169,7 @@ static int give_batch(struct native *e, const struct native_places *batch, struc
 		err = others->take(others->self, steps.all, steps.count, d);
 	knock_beat(e->store);
 	for (size_t i = 0; i < batch->count && !err; i++) {
-		err = places_add(&e->given, batch->all[i]) < 0 ? -ENOMEM : 0;
+		err = places_add(&e->given, batch->all[i]);
 		for (size_t k = 0; k < e->process_count && !err; k++)
 			if (!inject_has_ended(e->processes[k]->x))
 				err = native_process_drop(e->processes[k], batch->all[i], d);

@@ -41,7 +41,7 @@ int places_add(struct native_places *places, const struct attach *at)
 	if (err)
 		return -ENOMEM;
 	places->all[places->count++] = at;
-	return 1;
+	return 0;
 }
 
 void places_free(struct native_places *places)

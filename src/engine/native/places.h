@@ -14,7 +14,7 @@ struct native_places {
 /* Both are in files, and at the same place. */
 bool places_are_same(const struct attach *a, const struct attach *b);
 bool places_have(const struct native_places *places, const struct attach *at);
-/* 1: it was not there; 0; -ENOMEM. What is in no file is never added. */
+/* 0, also when it is there, or in no file and so never added; -ENOMEM. */
 int places_add(struct native_places *places, const struct attach *at);
 void places_free(struct native_places *places); /* may be used again */
 
