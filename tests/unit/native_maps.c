@@ -402,7 +402,7 @@ static uint64_t entries_asleep(const struct native_store *s, const struct map_sh
 	for (uint64_t i = 1; i < m->entry_count; i++) {
 		const uint64_t *link = (const void *)(s->base + map_entry_at(m, i));
 
-		count += *link & LINK_DEAD && *link & LINK_STAYS;
+		count += link_is_asleep(*link);
 	}
 	return count;
 }

@@ -53,7 +53,7 @@ static bool walk(struct search *s)
 		struct map_entry *e = entry_of(s->h, s->m, next);
 
 		s->link = word_acquire(&e->link);
-		if (s->link & LINK_DEAD && !(s->link & LINK_STAYS)) {
+		if (link_is_gone(s->link)) {
 			s->saw_dead = true;
 		} else if (word_load(&e->hash) == s->hash && key_is_of(s->m, e, s->key)) {
 			s->number = word_load(&e->number);
@@ -196,7 +196,7 @@ static bool sweep_once(struct search *s)
 
 		if (!may_step(s))
 			return false;
-		if (!(link & LINK_DEAD) || link & LINK_STAYS)
+		if (!link_is_gone(link))
 			at = (struct step){&e->link, link};
 		else if (!take_out(s, &at, link))
 			return false;
@@ -346,7 +346,7 @@ static bool put_down_once(struct search *s, uint32_t *count)
 		if (!may_step(s))
 			return false;
 		link = word_acquire(&e->link);
-		if (link & LINK_DEAD && link & LINK_STAYS)
+		if (link_is_asleep(link))
 			*count += put_down(s, e, link);
 	}
 	fence_loads();

@@ -76,6 +76,18 @@ static inline uint64_t *bucket_of(const struct hit *h, const struct map_shape *m
 	return word_at(h, m->buckets_at) + (hash & (m->bucket_count - 1));
 }
 
+/* Of an entry's link: the key was deleted, and its entry stays ... */
+static inline bool link_is_asleep(uint64_t link)
+{
+	return (link & (LINK_DEAD | LINK_STAYS)) == (LINK_DEAD | LINK_STAYS);
+}
+
+/* ... or another thread may take it out. */
+static inline bool link_is_gone(uint64_t link)
+{
+	return (link & (LINK_DEAD | LINK_STAYS)) == LINK_DEAD;
+}
+
 /* The first entry of a chain, alive or asleep, when it is that of the key. */
 struct first {
 	struct map_entry *entry;      /* NULL: search for the key */
@@ -101,7 +113,7 @@ static inline __attribute__((always_inline)) struct first chain_first(const stru
 		return none;
 	f.entry = entry_of(h, m, f.index);
 	f.link = word_acquire(&f.entry->link);
-	if ((f.link & (LINK_DEAD | LINK_STAYS)) == LINK_DEAD || word_load(&f.entry->hash) != hash ||
+	if (link_is_gone(f.link) || word_load(&f.entry->hash) != hash ||
 	    !key_is_of(m, f.entry, key))
 		return none;
 	f.number = word_load(&f.entry->number);
