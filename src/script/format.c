@@ -412,20 +412,24 @@ static void put_between(struct formatter *f, size_t from, size_t to)
 
 int script_format(const struct script *s, struct buf *out)
 {
-	struct formatter f = {.source = s->text, .out = out};
+	/* The script's own text comes first; the files that it imports are not formatted. */
+	struct str own = str_of(s->text.ptr, s->parts[s->part_count - 1].len);
+	struct formatter f = {.source = own, .out = out};
 	size_t at = 0;
 
-	if (str_starts(s->text, STR("#!"))) {
-		at = line_end(&f, 0, s->text.len);
-		buf_str(out, format_trim_end(str_of(s->text.ptr, at)));
+	if (str_starts(own, STR("#!"))) {
+		at = line_end(&f, 0, own.len);
+		buf_str(out, format_trim_end(str_of(own.ptr, at)));
 	}
 	for (const struct tree_clause *c = s->tree.clauses; c && !f.err; c = c->next) {
+		if (c->mark.at >= own.len)
+			continue;
 		put_between(&f, at, c->mark.at);
 		put_clause(&f, c);
 		at = c->mark.at + c->mark.len;
 	}
 	if (!f.err)
-		put_between(&f, at, s->text.len);
+		put_between(&f, at, own.len);
 	while (out->len && out->ptr[out->len - 1] == '\n')
 		out->len--;
 	buf_char(out, '\n');

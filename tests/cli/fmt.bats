@@ -30,6 +30,17 @@ setup() {
 	[ "$(head -1 a.bt)" = BEGIN ]
 }
 
+@test "fmt formats a script that imports others, and not these" {
+	echo 'BEGIN{print("imported")}macro twice(x){x*2}' >part.bt
+	printf 'import "part.bt"\nBEGIN{import "block.bt";print(twice(2));exit()}' >a.bt
+	echo 'macro thrice(x){x*3}' >block.bt
+	run "$NOPAL" fmt a.bt
+	[ "$status" = 0 ]
+	[ "$output" = $'import "part.bt"\nBEGIN { import "block.bt"; print(twice(2)); exit() }' ]
+	"$NOPAL" fmt -i a.bt
+	"$NOPAL" fmt --check a.bt
+}
+
 @test "fmt refuses what is no script, and leaves the file as it was" {
 	echo 'BEGIN { @ = }' >bad.bt
 	run "$NOPAL" fmt -i bad.bt
