@@ -257,6 +257,7 @@ walled() {
 
 @test "what a process must not ask the system is 0, or unreadable, and counted at its place" {
 	start_target "$TARGETS/sealed"
+	awaits grep -q /sealed "/proc/$target/maps" # its probe is named without a path
 	"$NOPAL" --engine=native -q -p $target -e 'usdt:sealed:fire { @u = sum(uid); }
 		usdt:sealed:fire { @c[comm] = count(); @g[gid] = count(); @t[tid] = count() }' >"$dir/out" 2>"$dir/err" 3>&- &
 	tracer=$!
