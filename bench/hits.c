@@ -2,11 +2,13 @@
  * event: the cost at the probe, as the traced program sees it.
  *
  *   hits [COUNT] [BURSTS]		median over the bursts
- *   hits COUNT BURSTS THREADS		... of all threads, in time of the thread
+ *   hits COUNT BURSTS THREADS		... of all threads, in time of the thread, after 60 bursts
+ *					that only warm up; each is followed by a pause
  *
  * Built with -DUSE_LTTNG it is an event of LTTng-UST, with -DUSE_CALL a call that uftrace traces.
  */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -32,10 +34,12 @@ void hit(int number, const char *text)
 #define QUIET __attribute__((no_instrument_function))
 
 #define THREADS_MOST 64
+#define WARM_UP	     60 /* bursts: a lap of the buffers */
 
 static long count = 100000;
 static int bursts = 9;
 static clockid_t clock_id = CLOCK_MONOTONIC;
+static const struct timespec pause_after = {.tv_nsec = 1000000}; /* readers of records follow */
 
 static QUIET double now_ns(void)
 {
@@ -52,20 +56,31 @@ static QUIET int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static QUIET void *run(void *arg)
+static QUIET double run_burst(void)
 {
 	static const char text[] = "the quick brown fox";
+	double start = now_ns();
+
+	for (long i = 0; i < count; i++) {
+		int number = (int)i;
+
+		FIRE(number, text);
+	}
+	return (now_ns() - start) / (double)count;
+}
+
+static QUIET void *run(void *arg)
+{
+	bool is_paced = clock_id == CLOCK_THREAD_CPUTIME_ID;
 	double *each = arg;
 
-	for (int b = 0; b < bursts; b++) {
-		double start = now_ns();
+	for (int b = is_paced ? -WARM_UP : 0; b < bursts; b++) {
+		double ns = run_burst();
 
-		for (long i = 0; i < count; i++) {
-			int number = (int)i;
-
-			FIRE(number, text);
-		}
-		each[b] = (now_ns() - start) / (double)count;
+		if (b >= 0)
+			each[b] = ns;
+		if (is_paced)
+			nanosleep(&pause_after, NULL);
 	}
 	return NULL;
 }
