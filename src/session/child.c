@@ -21,6 +21,7 @@
 #include <elf.h>
 
 #include "base/cursor.h"
+#include "symbols/maps.h"
 
 /* What the entry breakpoint needs from the host. A mask of 0: there is none on this CPU, and
  * libraries that are mapped before the entry are found as later ones are. */
@@ -182,21 +183,6 @@ static int spawn(const char *program, char **words, char *const *more, struct ch
 	return err;
 }
 
-/* Read the first bytes of /proc/PID/NAME; how many. */
-static size_t read_start(pid_t pid, const char *name, void *out, size_t size)
-{
-	char path[64];
-	ssize_t len;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	len = fd < 0 ? 0 : read(fd, out, size);
-	if (fd >= 0)
-		close(fd);
-	return len < 0 ? 0 : (size_t)len;
-}
-
 /* AT_ENTRY of a process from its auxiliary vector; 0 when unknown. */
 static uint64_t entry_address(pid_t pid)
 {
@@ -205,10 +191,10 @@ static uint64_t entry_address(pid_t pid)
 	unsigned word;
 	struct cursor c;
 
-	if (read_start(pid, "exe", ident, sizeof(ident)) != sizeof(ident))
+	if (process_read_start(pid, "exe", ident, sizeof(ident)) != sizeof(ident))
 		return 0;
 	word = ident[EI_CLASS] == ELFCLASS32 ? 4 : 8;
-	c = cursor_of(bytes, read_start(pid, "auxv", bytes, sizeof(bytes)),
+	c = cursor_of(bytes, process_read_start(pid, "auxv", bytes, sizeof(bytes)),
 		      ident[EI_DATA] == ELFDATA2MSB);
 	while (cursor_word(&c, word, &tag) && cursor_word(&c, word, &value) && tag != AT_NULL)
 		if (tag == AT_ENTRY)

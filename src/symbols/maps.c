@@ -251,25 +251,36 @@ int mapped_file_open(const struct mapped_file *file)
 	return err ? err : fd;
 }
 
+size_t process_read_start(pid_t pid, const char *name, void *out, size_t size)
+{
+	char path[64];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	len = fd < 0 ? 0 : read(fd, out, size);
+	if (fd >= 0)
+		close(fd);
+	return len < 0 ? 0 : (size_t)len;
+}
+
 uint64_t process_stat_number(pid_t pid, unsigned place)
 {
-	struct buf text = BUF_INIT;
+	char text[STAT_BYTES_MOST];
 	uint64_t value = 0;
 	struct str rest;
-	char path[64];
 	const char *end;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	text[process_read_start(pid, "stat", text, sizeof(text) - 1)] = 0;
 	/* "12 (a name) S 1 ...": the name may have anything in it. */
-	if (!file_slurp(path, STAT_BYTES_MOST, &text) && (end = strrchr(text.ptr, ')')) && end[1]) {
-		rest = str_from(end + 2);
-		for (unsigned i = 3; i < place; i++)
-			str_cut(&rest, ' ');
-		if (str_to_u64(str_cut(&rest, ' '), &value))
-			value = 0;
-	}
-	buf_free(&text);
-	return value;
+	end = strrchr(text, ')');
+	if (!end || !end[1])
+		return 0;
+	rest = str_from(end + 2);
+	for (unsigned i = 3; i < place; i++)
+		str_cut(&rest, ' ');
+	return str_to_u64(str_cut(&rest, ' '), &value) ? 0 : value;
 }
 
 int process_status(pid_t pid, struct buf *text)
@@ -352,21 +363,34 @@ static int each_in_list(const char *path, int (*fn)(void *arg, pid_t pid), void 
 	return err;
 }
 
-/* The kernel lists the children of each thread. */
+static int each_child_of(pid_t pid, const char *thread, int (*fn)(void *arg, pid_t pid), void *arg)
+{
+	char path[320];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)pid, thread);
+	return each_in_list(path, fn, arg);
+}
+
+/* The kernel lists the children of each thread. The directory of the threads has as many links as
+ * it has directories, itself and the one above counted; most processes have one thread, and need no
+ * walk. */
 int processes_each_child(pid_t pid, int (*fn)(void *arg, pid_t pid), void *arg)
 {
 	struct dirent *entry;
-	char path[320];
+	char path[64], first[16];
+	struct stat st;
 	int err = 0;
 	DIR *dir;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	snprintf(first, sizeof(first), "%d", (int)pid);
+	if (!stat(path, &st) && st.st_nlink == 2 + 1)
+		return each_child_of(pid, first, fn, arg);
 	dir = opendir(path);
 	while (dir && !err && (entry = readdir(dir))) {
 		if (*entry->d_name == '.')
 			continue;
-		snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)pid, entry->d_name);
-		err = each_in_list(path, fn, arg);
+		err = each_child_of(pid, entry->d_name, fn, arg);
 	}
 	if (dir)
 		closedir(dir);

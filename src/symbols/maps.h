@@ -48,6 +48,8 @@ int mapped_file_locate(const struct mapped_file *file, struct buf *name, struct 
  * another inode is taken. -ENOENT as above. */
 int mapped_file_open(const struct mapped_file *file);
 
+/* Read the first bytes of /proc/PID/NAME by one read(2); how many, 0: it cannot be read. */
+size_t process_read_start(pid_t pid, const char *name, void *out, size_t size);
 /* A number of /proc/PID/stat by its place, from 1, after the second; 0: the process has ended. */
 uint64_t process_stat_number(pid_t pid, unsigned place);
 #define STAT_PROGRAM \

@@ -33,10 +33,13 @@ static struct native_child *find(struct native_children *f, pid_t pid)
 static int note(void *arg, pid_t pid)
 {
 	struct look *l = arg;
-	uint64_t program = process_stat_number(pid, STAT_PROGRAM);
 	struct native_children *f = l->all;
 	struct native_child *m = find(f, pid);
+	uint64_t program;
 
+	if (m && m->is_there)
+		return 0;
+	program = process_stat_number(pid, STAT_PROGRAM);
 	if (!program)
 		return 0;
 	if (!m) {

@@ -11,9 +11,11 @@
 #include "engine/native/knock.h"
 #include "symbols/maps.h"
 
-#define LOOK_NS	 1000000u    /* between two looks at what runs and what is mapped */
-#define GUARD_NS 100000000u  /* between two looks at the sites' bytes */
-#define KNOCK_NS 1000000000u /* from the end of a loader's work to its knock, on a busy CPU */
+#define LOOK_NS	      1000000u	  /* between two looks at what runs and what is mapped */
+#define LOOK_EACH_NS  300000u	  /* ... for each process, where that is more */
+#define GUARD_NS      100000000u  /* between two looks at the sites' bytes */
+#define GUARD_EACH_NS 3000000u	  /* ... for each process */
+#define KNOCK_NS      1000000000u /* from the end of a loader's work to its knock, on a busy CPU */
 
 /* How many of its sites have a breakpoint; *gone: sites whose image was unloaded. */
 static unsigned look_at_sites(struct native_process *p, unsigned *gone)
@@ -315,6 +317,12 @@ static int answer_knocks(struct native *e, struct diag *d)
 	return err;
 }
 
+/* Where there are hundreds of processes, looks take a part of the time, not all of it. */
+static uint64_t until_next(size_t count, uint64_t each, uint64_t least)
+{
+	return count * each > least ? count * each : least;
+}
+
 int native_rearm(struct engine *engine, struct diag *d)
 {
 	struct native *e = (struct native *)engine;
@@ -330,12 +338,13 @@ int native_rearm(struct engine *engine, struct diag *d)
 		err = give_rest(e, d);
 	if (err || at < e->look_at)
 		return err;
-	e->look_at = at + (native_listens(e) ? GUARD_NS / 10 : LOOK_NS);
+	e->look_at = at + until_next(e->children.count, LOOK_EACH_NS,
+				     native_listens(e) ? GUARD_NS / 10 : LOOK_NS);
 	err = native_look_for_programs(e, d);
 	if (!err)
 		err = look_at_all(e, look_for_files, d);
 	if (err || at < e->guard_at)
 		return err;
-	e->guard_at = at + GUARD_NS;
+	e->guard_at = at + until_next(e->process_count, GUARD_EACH_NS, GUARD_NS);
 	return guard_all(e, d);
 }
