@@ -42,6 +42,15 @@ need_perf_probes() {
 	) || skip "perf cannot use SystemTap's own probes on this machine"
 }
 
+# awaits COMMAND...: until it succeeds, for a minute at most.
+awaits() {
+	for _ in $(seq 1200); do
+		! "$@" || return 0
+		sleep 0.05
+	done
+	return 1
+}
+
 # start_ready TARGET ARGUMENTS...: start a traced program and wait until it says that it is ready. Its pid is $pid, what
 # it prints is in $printed; a line to descriptor 7 is a line to its standard input.
 start_ready() {
@@ -50,11 +59,7 @@ start_ready() {
 	"$TARGETS/$1" "${@:2}" <"$BATS_TEST_TMPDIR/in" >"$printed" 3>&- &
 	pid=$!
 	exec 7>"$BATS_TEST_TMPDIR/in"
-	for _ in $(seq 100); do
-		grep -q ready "$printed" && return 0
-		sleep 0.05
-	done
-	return 1
+	awaits grep -q ready "$printed"
 }
 
 # says TAG TEXT [FILE]: FILE (default: what `run` kept) has a message with TEXT. TAG is the name of that message;

@@ -38,19 +38,13 @@ traces() {
 	messages=$dir/messages
 	timeout 100 "$NOPAL" --user -c "sh -c 'echo ready >$dir/ready; read x <$dir/go; $tick loop 10; echo went >$dir/went; $tick loop 100'" \
 		-e "usdt:$tick:tick:loop { @n = count() }" >"$dir/out" 2>"$messages" 3>&- &
-	for _ in $(seq 600); do
-		[ ! -s "$dir/ready" ] || break
-		sleep 0.05
-	done
+	awaits test -s "$dir/ready"
 	sleep 0.5
 	tracer=$(pgrep -P $!)
 	kill -STOP $tracer
 	stopped=$SECONDS
 	echo >"$dir/go"
-	for _ in $(seq 600); do
-		[ ! -s "$dir/went" ] || break
-		sleep 0.05
-	done
+	awaits test -s "$dir/went"
 	waited=$((SECONDS - stopped))
 	kill -CONT $tracer
 	wait
@@ -64,10 +58,7 @@ traces() {
 	mkfifo "$dir/go"
 	timeout 100 "$NOPAL" --user -c "sh -c 'echo ready >$dir/ready; read x <$dir/go; $tick loop 8000 1 1000; true'" \
 		-e "usdt:$tick:tick:loop { @n = count() }" >"$dir/out" 2>"$dir/messages" 3>&- &
-	for _ in $(seq 600); do
-		[ ! -s "$dir/ready" ] || break
-		sleep 0.05
-	done
+	awaits test -s "$dir/ready"
 	sleep 0.5
 	tracer=$(pgrep -P $!)
 	kill -STOP $tracer

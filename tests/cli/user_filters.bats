@@ -30,15 +30,7 @@ start() {
 		[ "$(cat /proc/$target/comm)" != filters ] || break
 		sleep 0.05
 	done
-	[ "${3:-}" = late ] || ready
-}
-
-ready() {
-	for _ in $(seq 200); do
-		! grep -q ready "$dir/printed" || return 0
-		sleep 0.05
-	done
-	return 1
+	[ "${3:-}" = late ] || awaits grep -q ready "$dir/printed"
 }
 
 # ends_well: it goes on to its end, and no call was made that its filter refuses.
@@ -103,21 +95,24 @@ each_verdict() {
 		start nobody $how few late
 		start_tracer "$script" --engine=native -p $target
 		echo >&8
-		ready
+		awaits grep -q ready "$dir/printed"
 		ends_well
 		wait $tracer
 		grep -qx '@\[near, (unreadable), false, (unreadable)\]: 1000' "$output_file"
 	done
 }
 
-# sandboxed_unread HOW COUNT: the same, and text on the heap is never read.
-sandboxed_unread() {
+# sandbox AS HOW COUNT: of so many children, none is ended by the filter that it gives itself while its threads are at probes.
+# $fired: how often the probe fired.
+sandbox() {
+	local as=()
+	[ "$1" = root ] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 	rm -f "$dir/go"
 	mkfifo "$dir/go"
-	"$dir/sandboxes" "$1" "$2" <"$dir/go" >"$dir/printed" 3>&- &
+	"${as[@]}" "$dir/sandboxes" "$2" "$3" <"$dir/go" >"$dir/printed" 3>&- &
 	target=$!
 	exec 8>"$dir/go"
-	ready
+	awaits grep -q ready "$dir/printed"
 	start_tracer 'usdt:sandboxes:fire { @n = count(); @[str(arg0)] = count() }' --engine=native --follow -p $target
 	echo >&8
 	wait $target
@@ -127,30 +122,20 @@ sandboxed_unread() {
 	grep -qx 'killed 0' "$dir/printed"
 	fired=$(sed -n 's/^fired //p' "$dir/printed")
 	grep -qx "@n: $fired" "$output_file"
-	grep -qx "@\[(unreadable)\]: $fired" "$output_file"
-	says user-mode-unread "makes system calls by code of its own" "$messages"
 }
 
-# sandboxed AS HOW COUNT: of so many children, none is ended by the filter that it gives itself while its threads are at probes.
+# sandboxed AS HOW COUNT: ... and text on the heap is read until then.
 sandboxed() {
-	local as=()
-	[ "$1" = root ] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
-	rm -f "$dir/go"
-	mkfifo "$dir/go"
-	"${as[@]}" "$dir/sandboxes" "$2" "$3" <"$dir/go" >"$dir/printed" 3>&- &
-	target=$!
-	exec 8>"$dir/go"
-	ready
-	start_tracer 'usdt:sandboxes:fire { @n = count(); @[str(arg0)] = count() }' --engine=native --follow -p $target
-	echo >&8
-	wait $target
-	target=
-	wait $tracer
-	cat "$dir/printed" "$output_file" "$messages"
-	grep -qx 'killed 0' "$dir/printed"
-	grep -qx "@n: $(sed -n 's/^fired //p' "$dir/printed")" "$output_file"
+	sandbox "$@"
 	grep -qx '@\[text\]: [0-9]*' "$output_file"
 	grep -qx '@\[(unreadable)\]: [0-9]*' "$output_file"
+}
+
+# sandboxed_unread AS HOW COUNT: ... and text on the heap is never read.
+sandboxed_unread() {
+	sandbox "$@"
+	grep -qx "@\[(unreadable)\]: $fired" "$output_file"
+	says user-mode-unread "makes system calls by code of its own" "$messages"
 }
 
 @test "a filter that a thread gives itself at any moment ends nothing" {
@@ -212,7 +197,7 @@ sandboxed() {
 @test "... and where it cannot be seen before, no call is made from the start" {
 	cc -O2 -static -DHIDDEN_CALLS -I"$ROOT/include" -o "$dir/sandboxes" "$ROOT/tests/targets/sandboxes.c" -lpthread || skip "no static libc"
 	for how in prctl tsync; do
-		sandboxed_unread $how 50
+		sandboxed_unread root $how 50
 	done
 }
 
@@ -266,7 +251,7 @@ sandboxed() {
 		"$dir/gone" <"$dir/go" >"$dir/printed" 3>&- &
 		target=$!
 		exec 8>"$dir/go"
-		ready
+		awaits grep -q ready "$dir/printed"
 		start_tracer 'usdt:gone:sandboxes:fire { @n = count(); @[str(arg0)] = count() }' --engine=native -p $target
 		echo >&8
 		wait $target
@@ -291,7 +276,7 @@ loads() {
 	start "$1" kill tracer late "$dir/pluglib"
 	start_tracer "$script usdt:$dir/pluglib:plug:in { @plugged = count() }" --engine=native -p $target
 	echo >&8
-	ready
+	awaits grep -q ready "$dir/printed"
 	ends_well
 	wait $tracer || { cat "$messages" && false; }
 	cat "$output_file" "$messages"

@@ -112,10 +112,7 @@ takes_turns() {
 	"$dir/copies" "$dir/a" "$dir/a" "$dir/a" "$dir/a" "$dir/a" <"$dir/go" >"$dir/printed" 3>&- &
 	target=$!
 	exec 8>"$dir/go"
-	for _ in $(seq 600); do
-		! grep -q ready "$dir/printed" || break
-		sleep 0.02
-	done
+	awaits grep -q ready "$dir/printed"
 	start_tracer "usdt:$dir/a:turn:a { @n = count() }" --engine=native -p $target 8>&-
 	echo >&8
 	wait $target

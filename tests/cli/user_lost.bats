@@ -23,15 +23,6 @@ start_target() {
 	exec 8>"$dir/go"
 }
 
-# awaits COMMAND...: until it succeeds, for a minute at most.
-awaits() {
-	for _ in $(seq 1200); do
-		! "$@" || return 0
-		sleep 0.05
-	done
-	return 1
-}
-
 # number PATTERN FILE: the number that \1 is in its first line; 0 if there is none.
 number() {
 	local found

@@ -23,10 +23,7 @@ turns() {
 		"$dir/turns" 1000 "$@" <"$dir/go" >"$dir/printed" 3>&- &
 		target=$!
 		exec 8>"$dir/go"
-		for _ in $(seq 600); do
-			! grep -q ready "$dir/printed" || break
-			sleep 0.02
-		done
+		awaits grep -q ready "$dir/printed"
 		start_tracer "usdt:$dir/turns:turns:text { @n = count(); @[str(arg0)] = count() }" --engine=native -p $target 8>&-
 		echo >&8
 		wait $target
