@@ -80,7 +80,8 @@ traces() {
 	echo "$output"
 	grep -qx '@\[a\]: 1' <<<"$output"
 	grep -qx '@\[b\]: 10' <<<"$output"
-	! grep -q 'warning: [0-9]' <<<"$output"
+	# In few layouts of memory one of the other six sites leads to the heap.
+	! grep 'warning: [0-9]' <<<"$output" | grep -v 'sites cannot be traced in user mode'
 }
 
 @test "a program that becomes another, and one that loads its library later" {
