@@ -130,9 +130,10 @@ struct engine_ops {
 	/* Threads of traced processes may be waiting for the engine: it goes on, and is not gone.
 	 * To be called between pieces of work that take long. NULL: no thread waits. */
 	void (*beat)(struct engine *e);
-	/* Run clause number `clause` now, for each of its attachments of this kind: BEGIN, END,
-	 * INTERVAL. */
-	int (*run)(struct engine *e, enum attach_kind kind, uint32_t clause, struct diag *d);
+	/* Run clause number `clause` now, for each of its attachments of this kind, which is BEGIN,
+	 * END, SIGNAL or INTERVAL, and period; all but INTERVAL have 0. */
+	int (*run)(struct engine *e, enum attach_kind kind, uint64_t period, uint32_t clause,
+		   struct diag *d);
 	/* Hand over every available record, in order; wait at most `timeout_ms` for the first.
 	 * Number of records, or -errno. -EINTR is 0. */
 	int (*drain)(struct engine *e, int timeout_ms, record_fn *fn, void *arg);
@@ -172,7 +173,7 @@ static inline void engine_learn(struct engine *e) { if (e->ops->learn) e->ops->l
 static inline bool engine_hear(struct engine *e, waits_fn *fn, void *arg) { return e->ops->hear && e->ops->hear(e, fn, arg); }
 static inline int engine_rearm(struct engine *e, struct diag *d) { return e->ops->rearm ? e->ops->rearm(e, d) : 0; }
 static inline void engine_beat(struct engine *e) { if (e->ops->beat) e->ops->beat(e); }
-static inline int engine_run(struct engine *e, enum attach_kind kind, uint32_t clause, struct diag *d) { return e->ops->run(e, kind, clause, d); }
+static inline int engine_run(struct engine *e, enum attach_kind kind, uint64_t period, uint32_t clause, struct diag *d) { return e->ops->run(e, kind, period, clause, d); }
 static inline int engine_drain(struct engine *e, int timeout_ms, record_fn *fn, void *arg) { return e->ops->drain(e, timeout_ms, fn, arg); }
 static inline int engine_wait_fd(struct engine *e) { return e->ops->wait_fd(e); }
 static inline void engine_stats(struct engine *e, struct run_stats *out) { e->ops->stats(e, out); }

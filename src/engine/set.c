@@ -184,7 +184,8 @@ static int set_rearm(struct engine *engine, struct diag *d)
 	return done;
 }
 
-static int set_run(struct engine *engine, enum attach_kind kind, uint32_t clause, struct diag *d)
+static int set_run(struct engine *engine, enum attach_kind kind, uint64_t period, uint32_t clause,
+		   struct diag *d)
 {
 	struct set *s = (struct set *)engine;
 	struct seat seat;
@@ -192,7 +193,7 @@ static int set_run(struct engine *engine, enum attach_kind kind, uint32_t clause
 	if (clause >= s->seat_count)
 		return 0;
 	seat = s->seats[clause];
-	return engine_run(s->members[seat.member], kind, seat.clause, d);
+	return engine_run(s->members[seat.member], kind, period, seat.clause, d);
 }
 
 static int drain_each(struct set *s, int timeout_ms, record_fn *fn, void *arg)

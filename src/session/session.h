@@ -51,7 +51,7 @@ void child_end(struct child *c);
 /* ---- trace.c: The times at which interval clauses are due. */
 
 struct timer {
-	uint32_t clause;
+	uint32_t clause; /* with an interval of this period, or several */
 	uint64_t period; /* ns */
 	uint64_t due;	 /* CLOCK_MONOTONIC, ns */
 };
@@ -61,7 +61,7 @@ struct clock {
 	size_t count, cap;
 };
 
-/* One timer for each interval the program attaches to. -ENOMEM. */
+/* One timer for each period of a clause's intervals. -ENOMEM. */
 int clock_init(struct clock *c, const struct program *p);
 
 /* The engines that a run may use. */

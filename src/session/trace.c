@@ -19,19 +19,27 @@
 
 /* ---- interval timers: a handful of them, so a linear look is enough */
 
+static bool has_timer(const struct clock *c, uint32_t clause, uint64_t period)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (c->timers[i].clause == clause && c->timers[i].period == period)
+			return true;
+	return false;
+}
+
 int clock_init(struct clock *c, const struct program *p)
 {
 	for (uint32_t i = 0; i < p->clause_count; i++)
 		for (uint32_t k = 0; k < p->clauses[i].attach_count; k++) {
 			const struct attach *attach = &p->clauses[i].attaches[k];
 
-			if (attach->kind != ATTACH_INTERVAL)
+			if (attach->kind != ATTACH_INTERVAL || has_timer(c, i, attach->period))
 				continue;
 			if (arena_grow(p->arena, (void **)&c->timers, c->count, &c->cap,
 				       sizeof(c->timers[0])))
 				return -ENOMEM;
-			c->timers[c->count++] = (struct timer){
-				.clause = i, .period = attach->period ? attach->period : 1};
+			c->timers[c->count++] =
+				(struct timer){.clause = i, .period = attach->period};
 		}
 	return 0;
 }
@@ -58,10 +66,10 @@ static uint64_t clock_next(const struct clock *c)
 	return next;
 }
 
-/* The clause of the timer that is most overdue at `now`, which is then set to a later time; false
- * when none is due. So asking again for the same `now` ends, however short the periods. Times that
- * were missed because the machine was busy are dropped. */
-static bool clock_take(struct clock *c, uint64_t now, uint32_t *clause)
+/* The timer that is most overdue at `now`, which is then set to a later time; NULL when none is
+ * due. So asking again for the same `now` ends, however short the periods. Times that were missed
+ * because the machine was busy are dropped. */
+static const struct timer *clock_take(struct clock *c, uint64_t now)
 {
 	struct timer *timer = NULL;
 
@@ -69,12 +77,11 @@ static bool clock_take(struct clock *c, uint64_t now, uint32_t *clause)
 		if (c->timers[i].due <= now && (!timer || c->timers[i].due < timer->due))
 			timer = &c->timers[i];
 	if (!timer)
-		return false;
+		return NULL;
 	timer->due += timer->period;
 	if (timer->due <= now)
 		timer->due = now + timer->period;
-	*clause = timer->clause;
-	return true;
+	return timer;
 }
 
 /* ---- attach, poll, finish */
@@ -89,21 +96,29 @@ static bool is_over(const struct nopal_trace *t)
 	return t->state >= SESSION_OVER; /* ORDER */
 }
 
-/* Run every clause that is attached to `kind`, in script order. */
+static bool clause_has(const struct clause *c, enum attach_kind kind)
+{
+	for (uint32_t k = 0; k < c->attach_count; k++)
+		if (c->attaches[k].kind == kind)
+			return true;
+	return false;
+}
+
+/* Run every clause that is attached to `kind`, in script order; one that is so several times runs
+ * as often. */
 static int run_clauses(struct nopal_trace *t, enum attach_kind kind, struct diag *d)
 {
-	for (uint32_t i = 0; i < t->program->clause_count; i++)
-		for (uint32_t k = 0; k < t->program->clauses[i].attach_count; k++) {
-			int err;
+	for (uint32_t i = 0; i < t->program->clause_count; i++) {
+		int err;
 
-			if (t->program->clauses[i].attaches[k].kind != kind)
-				continue;
-			err = engine_run(t->engine, kind, i, d);
-			if (!err)
-				err = session_drain(t, d);
-			if (err || (t->state == SESSION_EXITING && kind == ATTACH_BEGIN))
-				return err;
-		}
+		if (!clause_has(&t->program->clauses[i], kind))
+			continue;
+		err = engine_run(t->engine, kind, 0, i, d);
+		if (!err)
+			err = session_drain(t, d);
+		if (err || (t->state == SESSION_EXITING && kind == ATTACH_BEGIN))
+			return err;
+	}
 	return 0;
 }
 
@@ -295,7 +310,7 @@ NOPAL_EXPORT int nopal_trace_poll(struct nopal_trace *t, int timeout_ms, struct 
 	struct diag *d = diag_inner(diag);
 	uint64_t deadline = clock_now() + (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms) * 1000000;
 	uint64_t now;
-	uint32_t due;
+	const struct timer *due;
 	int err = 0;
 
 	do {
@@ -308,8 +323,8 @@ NOPAL_EXPORT int nopal_trace_poll(struct nopal_trace *t, int timeout_ms, struct 
 			err = session_extend(t, d);
 		if (!err && !is_over(t))
 			err = rearm(t, d);
-		for (now = clock_now(); !err && !is_over(t) && clock_take(&t->clock, now, &due);)
-			err = engine_run(t->engine, ATTACH_INTERVAL, due, d);
+		for (now = clock_now(); !err && !is_over(t) && (due = clock_take(&t->clock, now));)
+			err = engine_run(t->engine, ATTACH_INTERVAL, due->period, due->clause, d);
 		if (!err && !session_is_muted(t))
 			err = session_drain(t, d);
 		if (t->engine->is_ended && !is_over(t))

@@ -15,6 +15,14 @@ setup() {
 	[[ "$output" != *"@ip[0]"* ]]
 }
 
+@test "intervals of one clause each have their own time" {
+	run "$NOPAL" -q -e 'interval:ms:100, interval:s:1, interval:ms:1000 { @[probe] = count(); } interval:ms:1900 { exit(); }'
+	[ "$status" = 0 ]
+	[[ "$output" == *'@[interval:s:1]: 1'* ]]
+	[[ "$output" == *'@[interval:ms:1000]: 1'* ]]
+	[[ "$output" =~ '@[interval:ms:100]: '(1[0-9]) ]]
+}
+
 @test "hardware events that the machine does not count are an error that says so" {
 	run "$NOPAL" -q -e 'hardware:cpu-cycles:1000000 { @ = count(); } interval:ms:1 { exit() }'
 	if [ "$status" = 0 ]; then return; fi

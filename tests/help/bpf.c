@@ -324,7 +324,7 @@ void assert_run(struct make *m, const char *want)
 
 	EXPECT_START(r, m, 0);
 	for (uint32_t i = 0; i < m->p.clause_count; i++)
-		assert_int_equal(engine_bpf.run(r.e, ATTACH_BEGIN, i, &r.d), 0);
+		assert_int_equal(engine_bpf.run(r.e, ATTACH_BEGIN, 0, i, &r.d), 0);
 	assert_string_equal(run_text(&r), want);
 	run_stop(&r);
 }

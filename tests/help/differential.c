@@ -49,7 +49,7 @@ static void run_other(struct engine *e, const struct program *p, struct diag *d)
 {
 	for (unsigned i = 0; i < RUNS; i++)
 		for (uint32_t clause = 0; clause < p->clause_count; clause++)
-			assert_int_equal(engine_run(e, ATTACH_BEGIN, clause, d), 0);
+			assert_int_equal(engine_run(e, ATTACH_BEGIN, 0, clause, d), 0);
 }
 
 /* Lines of text as comments of the test's output. */

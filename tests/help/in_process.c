@@ -278,8 +278,8 @@ static bool is_undoable(const struct program *p, const struct clause *c)
 }
 
 /* What trampolines cannot do, the tracer's interpreter does on the shared maps, as in a session. */
-static int run_in_tracer(struct in_process *p, enum attach_kind kind, uint32_t clause,
-			 struct diag *d)
+static int run_in_tracer(struct in_process *p, enum attach_kind kind, uint64_t period,
+			 uint32_t clause, struct diag *d)
 {
 	const struct engine_options options = {0};
 	struct engine *interp;
@@ -289,20 +289,21 @@ static int run_in_tracer(struct in_process *p, enum attach_kind kind, uint32_t c
 	interp_use_store(interp, &p->store->interp);
 	assert_int_equal(engine_build(interp, p->program, d), 0);
 	assert_int_equal(engine_attach(interp, d), 0);
-	err = engine_run(interp, kind, clause, d);
+	err = engine_run(interp, kind, period, clause, d);
 	engine_close(interp);
 	return err;
 }
 
-static int in_process_run(struct engine *e, enum attach_kind kind, uint32_t clause, struct diag *d)
+static int in_process_run(struct engine *e, enum attach_kind kind, uint64_t period, uint32_t clause,
+			  struct diag *d)
 {
 	const struct context c = {.nsecs = 1};
 	const struct clause *of = &self_of(e)->program->clauses[clause];
 
 	if (is_undoable(self_of(e)->program, of))
-		return run_in_tracer(self_of(e), kind, clause, d);
+		return run_in_tracer(self_of(e), kind, period, clause, d);
 	for (uint32_t i = 0; i < of->attach_count; i++) {
-		if (of->attaches[i].kind != kind)
+		if (of->attaches[i].kind != kind || of->attaches[i].period != period)
 			continue;
 		/* END runs after exit(), too. */
 		((struct layout *)(void *)self_of(e)->base)->is_stopped = 0;

@@ -199,7 +199,7 @@ static void run_drain(struct run *r)
 static void run_clauses(struct run *r, enum attach_kind kind)
 {
 	for (uint32_t i = 0; i < r->program->clause_count; i++) {
-		check(r, engine_run(r->e, kind, i, &r->d), "run");
+		check(r, engine_run(r->e, kind, 0, i, &r->d), "run");
 		run_drain(r);
 	}
 }

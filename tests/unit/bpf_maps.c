@@ -175,11 +175,11 @@ static void values_come_and_go(void **state)
 		ADD(m, .op = OP_MAP_DEL, .s = key, .map = numbers);
 		ADD(m, .op = OP_MAP_DEL, .s = key, .map = texts);
 		EXPECT_START(r, m, .group_maps = grouped);
-		assert_int_equal(engine_bpf.run(r.e, ATTACH_BEGIN, 0, &r.d), 0);
+		assert_int_equal(engine_bpf.run(r.e, ATTACH_BEGIN, 0, 0, &r.d), 0);
 		assert_string_equal(run_text(&r), "0 21 42 1 '' 'a value';");
 		assert_map(&r, numbers, keyed ? "21:42;" : ":42;");
 		assert_map(&r, texts, keyed ? "21:'a value';" : ":'a value';");
-		assert_int_equal(engine_bpf.run(r.e, ATTACH_END, 1, &r.d), 0);
+		assert_int_equal(engine_bpf.run(r.e, ATTACH_END, 0, 1, &r.d), 0);
 		assert_map(&r, numbers, "");
 		assert_map(&r, texts, "");
 		run_stop(&r);
@@ -227,7 +227,7 @@ static void aggregates_can_be_read(void **state)
 		ADD(m, .op = OP_EMIT, .imm = make_format(m, FORMAT_PRINTF, fields, 2),
 		    .field_count = 2, .fields = f);
 		EXPECT_START(r, m, .group_maps = grouped);
-		assert_int_equal(engine_bpf.run(r.e, ATTACH_BEGIN, 0, &r.d), 0);
+		assert_int_equal(engine_bpf.run(r.e, ATTACH_BEGIN, 0, 0, &r.d), 0);
 		assert_string_equal(run_text(&r), rows[i / 2].want);
 		run_stop(&r);
 	}

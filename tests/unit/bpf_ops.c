@@ -168,7 +168,7 @@ static void loops_and_jumps(void **state)
 	m->code[0][loop].target = ADD(m, .op = OP_NEXT, .target = loop, .span = 9) + 1;
 	make_print(m, &int_type, reg0, 1);
 	EXPECT_START(r, m, 0);
-	assert_int_equal(engine_bpf.run(r.e, ATTACH_BEGIN, 0, &r.d), 0);
+	assert_int_equal(engine_bpf.run(r.e, ATTACH_BEGIN, 0, 0, &r.d), 0);
 	assert_string_equal(run_text(&r), "28;63;");
 	engine_bpf.stats(r.e, &stats);
 	assert_int_equal(stats.loop_limits, 1);

@@ -130,7 +130,7 @@ static void run_begin(struct both *b)
 {
 	assert_int_equal(engine_attach(b->e, &b->d), 0);
 	for (uint32_t i = 0; i < b->t.program.clause_count; i++)
-		assert_int_equal(engine_run(b->e, ATTACH_BEGIN, i, &b->d), 0);
+		assert_int_equal(engine_run(b->e, ATTACH_BEGIN, 0, i, &b->d), 0);
 	assert_int_equal(number_in(b, 0), 7);
 	assert_int_equal(number_in(b, 1), 8);
 }

@@ -68,7 +68,7 @@ static void run_begin(struct run *r, enum report_style style)
 	if (style == REPORT_JSON)
 		report_attached(r->report, script_probe_count(r->script), &r->out);
 	for (uint32_t i = 0; i < r->program->clause_count; i++)
-		check(r, engine_run(r->engine, ATTACH_BEGIN, i, &r->diag));
+		check(r, engine_run(r->engine, ATTACH_BEGIN, 0, i, &r->diag));
 	assert_true(engine_drain(r->engine, 0, take_record, r) >= 0);
 	assert_true(r->over);
 	check(r, report_all_maps(r->report, &r->engine->maps, &r->out));

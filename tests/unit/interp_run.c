@@ -109,14 +109,14 @@ static void begin_and_end_run(void **state)
 		"clause 3: 1 registers\ninterval 5 name 0 func 0\nr0 = const 4\nemit "
 		"0(r0)\nreturn\n",
 		NULL);
-	assert_int_equal(engine_interp.run(b.e, ATTACH_BEGIN, 0, &b.d), 0);
-	assert_int_equal(engine_interp.run(b.e, ATTACH_BEGIN, 2, &b.d), 0);
-	assert_int_equal(engine_interp.run(b.e, ATTACH_BEGIN, 9, &b.d), 0);
+	assert_int_equal(engine_interp.run(b.e, ATTACH_BEGIN, 0, 0, &b.d), 0);
+	assert_int_equal(engine_interp.run(b.e, ATTACH_BEGIN, 0, 2, &b.d), 0);
+	assert_int_equal(engine_interp.run(b.e, ATTACH_BEGIN, 0, 9, &b.d), 0);
 	buf_printf(&want, "1 %d ", (int)getpid());
 	assert_string_equal(bench_show(&b), want.ptr);
-	assert_int_equal(engine_interp.run(b.e, ATTACH_INTERVAL, 3, &b.d), 0);
-	assert_int_equal(engine_interp.run(b.e, ATTACH_END, 0, &b.d), 0);
-	assert_int_equal(engine_interp.run(b.e, ATTACH_END, 1, &b.d), 0);
+	assert_int_equal(engine_interp.run(b.e, ATTACH_INTERVAL, 5, 3, &b.d), 0);
+	assert_int_equal(engine_interp.run(b.e, ATTACH_END, 0, 0, &b.d), 0);
+	assert_int_equal(engine_interp.run(b.e, ATTACH_END, 0, 1, &b.d), 0);
 	assert_string_equal(bench_show(&b), "4 2 ");
 	buf_free(&want);
 	bench_close(&b);

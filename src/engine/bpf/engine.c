@@ -300,7 +300,8 @@ static int bpf_rearm(struct engine *engine, struct diag *d)
 	return attach_from(e, e->first, true, d) ?: 1;
 }
 
-static int bpf_run(struct engine *engine, enum attach_kind kind, uint32_t clause, struct diag *d)
+static int bpf_run(struct engine *engine, enum attach_kind kind, uint64_t period, uint32_t clause,
+		   struct diag *d)
 {
 	struct bpf_engine *e = (struct bpf_engine *)engine;
 	int err = 0;
@@ -308,9 +309,10 @@ static int bpf_run(struct engine *engine, enum attach_kind kind, uint32_t clause
 	if (!e->control[CONTROL_START])
 		e->control[CONTROL_START] = clock_now();
 	for (struct loaded *l = e->first; l && !err; l = l->next) {
+		const struct attach *at = l->unit.sites->attach;
 		uint32_t result;
 
-		if (l->unit.kind != UNIT_RUN || l->unit.sites->attach->kind != kind ||
+		if (l->unit.kind != UNIT_RUN || at->kind != kind || at->period != period ||
 		    l->unit.cases->steps->clause != clause)
 			continue;
 		err = kernel_program_run(l->fd, &result);

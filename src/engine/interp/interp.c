@@ -218,7 +218,8 @@ static int interp_extend(struct engine *engine, const struct program *p, struct 
 	return err;
 }
 
-static int interp_run(struct engine *engine, enum attach_kind kind, uint32_t clause, struct diag *d)
+static int interp_run(struct engine *engine, enum attach_kind kind, uint64_t period,
+		      uint32_t clause, struct diag *d)
 {
 	struct interp *e = (struct interp *)engine;
 	const struct workspace *u = clause < e->unit_count ? &e->units[clause] : NULL;
@@ -240,8 +241,10 @@ static int interp_run(struct engine *engine, enum attach_kind kind, uint32_t cla
 	c.comm = str_from(comm);
 	syscall(SYS_getcpu, &c.cpu, NULL, NULL);
 	for (uint32_t i = 0; u && i < u->clause->attach_count && !err; i++) {
-		if (u->clause->attaches[i].kind == kind)
-			err = run_clause(e, u, &u->clause->attaches[i], &c);
+		const struct attach *at = &u->clause->attaches[i];
+
+		if (at->kind == kind && at->period == period)
+			err = run_clause(e, u, at, &c);
 	}
 	return err ? diag_error(d, err, "no-memory", "out of memory") : 0;
 }

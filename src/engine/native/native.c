@@ -419,11 +419,12 @@ static void native_retract(struct engine *engine)
 
 /* ---- run */
 
-static int native_run(struct engine *engine, enum attach_kind kind, uint32_t clause, struct diag *d)
+static int native_run(struct engine *engine, enum attach_kind kind, uint64_t period,
+		      uint32_t clause, struct diag *d)
 {
 	struct native *e = (struct native *)engine;
 
-	return engine_run(e->interp, kind, clause, d);
+	return engine_run(e->interp, kind, period, clause, d);
 }
 
 /* ---- records */
