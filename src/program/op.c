@@ -88,6 +88,12 @@ const char *attach_name(enum attach_kind kind)
 	return (unsigned)kind < COUNT(attaches) ? attaches[kind] : NULL;
 }
 
+bool attach_is_tracers(const struct attach *at)
+{
+	return at->kind == ATTACH_BEGIN || at->kind == ATTACH_END || at->kind == ATTACH_INTERVAL ||
+	       at->kind == ATTACH_SIGNAL;
+}
+
 bool clause_uses_map(const struct clause *c, uint32_t map)
 {
 	for (uint32_t i = 0; i < c->insn_count; i++)

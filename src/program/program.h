@@ -267,6 +267,8 @@ bool piece_is_conversion(char letter);
 int format_parse(struct str text, struct arena *a, struct format *f);
 /* The text of the pieces. */
 void format_source(const struct format *f, struct buf *out);
+/* BEGIN, END and others that happen in the tracer. */
+bool attach_is_tracers(const struct attach *at);
 /* Does the code of a clause use this map? */
 bool clause_uses_map(const struct clause *c, uint32_t map);
 

@@ -340,12 +340,10 @@ static int interp_drain(struct engine *engine, int timeout_ms, record_fn *fn, vo
 static const char *interp_unreachable(const struct engine *e, const struct clause *c,
 				      const struct attach *at)
 {
-	bool is_ours = at->kind == ATTACH_BEGIN || at->kind == ATTACH_END ||
-		       at->kind == ATTACH_INTERVAL || at->kind == ATTACH_SIGNAL;
 	bool is_recorded = ((const struct interp *)e)->options.events && at->kind == ATTACH_UPROBE;
 
 	(void)c;
-	return is_ours || is_recorded ? NULL : "it only plays recorded events, see --events";
+	return attach_is_tracers(at) || is_recorded ? NULL : "it only plays recorded events, see --events";
 }
 
 static int interp_wait_fd(struct engine *engine)

@@ -62,7 +62,7 @@ int native_find_left_out(const struct native *e, struct native_process *process,
 			const struct native_step step = {p, &p->clauses[i],
 							 &p->clauses[i].attaches[k]};
 
-			if (!native_is_tracers(step.attach))
+			if (!attach_is_tracers(step.attach))
 				err = judge_attach(e, process, &step, left);
 		}
 	return err;
@@ -122,7 +122,7 @@ int native_add_clauses(const struct native *e, struct native_process *process,
 			const struct native_step step = {p, &p->clauses[i],
 							 &p->clauses[i].attaches[k]};
 
-			if (!native_is_tracers(step.attach) && !native_is_given(e, step.attach))
+			if (!attach_is_tracers(step.attach) && !native_is_given(e, step.attach))
 				err = add_attach(process, &step);
 		}
 	return err;

@@ -70,7 +70,7 @@ static int want_linked(void *arg, const struct engine_step *other)
 	if (!others->are_linked(others->self, o->step, other) ||
 	    other->attach->kind == ATTACH_BEGIN)
 		return 0;
-	if (native_is_tracers(other->attach))
+	if (attach_is_tracers(other->attach))
 		return others->are_linked(others->self, other, o->step);
 	if (other->attach->file)
 		want(o, other->attach);
@@ -131,7 +131,7 @@ static int offer_step(void *arg, const struct engine_step *step)
 	struct offer *o = arg;
 
 	if (native_is_given(o->e, step->attach) || places_have(o->batch, step->attach) ||
-	    native_is_tracers(step->attach) ||
+	    attach_is_tracers(step->attach) ||
 	    !native_process_problem(o->process, step->clause, step->attach))
 		return 0;
 	return offer_place(o, step->attach);

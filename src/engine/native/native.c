@@ -143,12 +143,6 @@ static int native_open(const struct engine_options *options, struct engine **out
 
 /* ---- what it can run */
 
-bool native_is_tracers(const struct attach *at)
-{
-	return at->kind == ATTACH_BEGIN || at->kind == ATTACH_END || at->kind == ATTACH_INTERVAL ||
-	       at->kind == ATTACH_SIGNAL;
-}
-
 /* Are the numbers of a process and of its threads, as they are known there, those of the first pid
  * namespace? */
 static bool has_first_numbers(pid_t pid)
@@ -190,7 +184,7 @@ static const char *native_unreachable(const struct engine *engine, const struct 
 	const struct native *e = (const struct native *)engine;
 	const char *why;
 
-	if (native_is_tracers(at))
+	if (attach_is_tracers(at))
 		return NULL;
 	if (at->kind != ATTACH_UPROBE)
 		return "user mode traces only probes in the process itself";
@@ -210,7 +204,7 @@ static bool native_shares_site(const struct engine *engine, const struct attach 
 {
 	const struct native *e = (const struct native *)engine;
 
-	return native_is_tracers(at) || native_process_shares(e->processes[0], at, other);
+	return attach_is_tracers(at) || native_process_shares(e->processes[0], at, other);
 }
 
 /* ---- build, extend */

@@ -62,8 +62,6 @@ struct native {
 int native_open_process(struct native *e, pid_t pid, struct native_process **out, struct diag *d);
 /* May a thread wait for us that has loaded a library? */
 bool native_listens(const struct native *e);
-/* BEGIN, END and others that no process but this one runs. */
-bool native_is_tracers(const struct attach *at);
 
 /* ---- arm.c */
 
