@@ -183,6 +183,19 @@ static bool is_done_at_once(enum probe_type type)
 	       type == PROBE_BENCH;
 }
 
+static bool is_in_any_file(const struct probe_spec *p)
+{
+	return (p->type == PROBE_UPROBE || p->type == PROBE_URETPROBE) &&
+	       str_has_wildcard(p->path) && *p->path.ptr != '/';
+}
+
+static bool sees_exec(enum probe_type type)
+{
+	return type == PROBE_TRACEPOINT || type == PROBE_RAWTRACEPOINT || type == PROBE_KPROBE ||
+	       type == PROBE_KRETPROBE || type == PROBE_FENTRY || type == PROBE_FEXIT ||
+	       type == PROBE_SOFTWARE || type == PROBE_HARDWARE;
+}
+
 /* What the session needs from the script: its kinds of probes and the needs of its builtins. */
 static void note_facts(struct script *s)
 {
@@ -197,7 +210,8 @@ static void note_facts(struct script *s)
 			f->uses_signal |= p->type == PROBE_SELF;
 			begins |= is_done_at_once(p->type);
 			f->needs_images |= probe_may_come_later(s, p);
-			f->uses_tracepoints |= p->type == PROBE_TRACEPOINT;
+			f->uses_kernel |= sees_exec(p->type);
+			f->needs_entry |= is_in_any_file(p);
 		}
 		if (uses_find(&s->arena, c, &u))
 			continue;

@@ -124,12 +124,13 @@ struct script_facts {
 	bool sends_data;      /* printf and other output, and not only what acts on maps */
 	bool uses_langs;      /* langstack ...: their language runtimes, too */
 	bool uses_stacks;     /* ustack, usym: processes must be remembered while they live */
-	bool uses_tracepoints;
+	bool uses_kernel;     /* probes in the kernel, which see the exec of a command */
 	bool wants_help;  /* --help among the parameters, and no option of the script: script_help()
 			   */
 	bool uses_signal; /* SIGUSR1 is not for printing maps */
 	bool needs_images; /* a usdt path is empty or `*`, or a pattern for a process: images mapped
 			      later matter too */
+	bool needs_entry;  /* functions are looked for in whatever the process maps */
 	struct str trunc_trailer; /* ".." */
 	/* What only config() shows. */
 	struct str license;

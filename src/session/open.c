@@ -248,6 +248,14 @@ static int functions(void *self, const struct find_query *q, function_fn *fn, vo
 	return finder_functions(t->finder, &one, fn, arg, d);
 }
 
+static void say_functions_missed(struct diag *d)
+{
+	diag_warn(d, "exec-missed",
+		  "probes in the kernel miss the exec of the command, since functions are looked "
+		  "for in all files that it maps");
+	diag_hint(d, "name the file of the functions: uprobe:FILE:NAME");
+}
+
 /* Without the agent, programs that the command runs are noticed a moment later. */
 static int start_command(struct nopal_trace *t, struct diag *d)
 {
@@ -255,15 +263,19 @@ static int start_command(struct nopal_trace *t, struct diag *d)
 	char *const more[] = {has_agent ? t->agent.name.ptr : NULL, t->agent.preload.ptr,
 			      t->agent.asan.ptr, NULL};
 	int err = child_start(t->options.command, more, &t->child, d);
+	bool is_needed;
 
 	if (err)
 		return err;
 	t->pid = t->child.pid;
 	/* In user mode, what will be traced must be mapped. */
-	t->images_held =
-		t->facts.needs_images && t->facts.uses_tracepoints && !has_native(&t->engines);
-	if ((!t->facts.needs_images && !has_native(&t->engines)) || t->images_held)
+	is_needed = t->facts.needs_images || t->facts.needs_entry || has_native(&t->engines);
+	t->images_held = is_needed && t->facts.uses_kernel && !t->facts.needs_entry &&
+			 !has_native(&t->engines);
+	if (!is_needed || t->images_held)
 		return 0;
+	if (t->facts.uses_kernel && !has_native(&t->engines))
+		say_functions_missed(d);
 	err = child_exec(&t->child, t->options.command, d);
 	return err ? err : child_run_to_entry(&t->child, d);
 }

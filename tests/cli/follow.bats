@@ -73,6 +73,22 @@ go_on() {
 	[[ "$output" != *attached_probes* ]] || [[ "$output" == *'"probes": '[2-9]* ]]
 	run_traced "tracepoint:sched:sched_process_exec { @exec = count() } usdt:$tick:tick:word { @word = count() }" "$tick word a b"
 	[[ "$output" == *"@exec: 1"*"@word: 2"* ]]
+	run_traced 'rawtracepoint:sched_process_exec { @exec = count() } usdt::tick:word { @word = count() }' "$tick word a b"
+	[[ "$output" == *"@exec: 1"*"@word: 2"* ]]
+}
+
+@test "-c: functions without a file were looked for in nopal itself" {
+	cp "$tick" "$BATS_TEST_TMPDIR/other"
+	for path in '*' '*/other' "$BATS_TEST_TMPDIR/oth*"; do
+		run_traced "uprobe:$path:main { @[probe, comm] = count() }" "$BATS_TEST_TMPDIR/other word a"
+		[[ "$output" == *"@[uprobe:$BATS_TEST_TMPDIR/other:main, other]: 1"* ]]
+	done
+	# Then the exec is over before anything is attached.
+	run timeout 20 "$NOPAL" -q -e 'uprobe:*:main { @main = count() } tracepoint:sched:sched_process_exec { @exec = count() }' -c "$tick word a"
+	says exec-missed 'functions are looked for in all files that it maps'
+	[[ "$output" == *"@main: 1"* ]]
+	run_traced "uprobe:$tick:main { @main = count() } tracepoint:sched:sched_process_exec { @exec = count() }" "$tick word a"
+	[[ "$output" == *"@exec: 1"*"@main: 1"* ]]
 }
 
 @test "-c: a command that cannot be run" {
