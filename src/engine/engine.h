@@ -2,8 +2,8 @@
  * their sites, keeps the maps, and hands over records. One engine belongs to one thread. The
  * order of calls:
  *
- *   open, build, attach, any of (drain, run, map calls, extend), stop, any of (drain, run, map
- *   calls), detach, any of (drain, map calls), close */
+ *   open, build, attach, enter (if held), any of (drain, run, map calls, extend), stop, any of
+ *   (drain, run, map calls), detach, any of (drain, map calls), close */
 #ifndef NOPAL_ENGINE_ENGINE_H
 #define NOPAL_ENGINE_ENGINE_H
 
@@ -48,6 +48,7 @@ struct engine_options {
 	pid_t pid;	   /* trace only this process; 0: every process, or ... */
 	const pid_t *pids; /* ... these, which live as long as the engine */
 	unsigned pid_count;
+	bool is_held;	   /* `pid` has not called exec yet: enter() says when it has */
 	bool follow_forks; /* ... and the children it has from now on; then every process that runs
 			      the same file meets the breakpoints, which the kernel else puts
 			      into the traced process alone */
@@ -109,6 +110,9 @@ struct engine_ops {
 	/* Load the program: afterwards it is known to run. The program must outlive the engine. */
 	int (*build)(struct engine *e, const struct program *p, struct diag *d);
 	int (*attach)(struct engine *e, struct diag *d);
+	/* The process of options.is_held is at the entry point of its program, of which nothing has
+	 * run yet. NULL: that matters not. */
+	int (*enter)(struct engine *e, struct diag *d);
 	/* Attach the clauses of `p`, too, a program compiled from the same script: its formats,
 	 * names and spans continue those of the program before; maps that code uses have the same
 	 * types, the others take theirs from `p`. After an error none of its clauses is attached.
@@ -168,6 +172,7 @@ int engine_can_run_all(const struct engine *e, const struct program *p, struct d
 /* clang-format off */
 static inline int engine_build(struct engine *e, const struct program *p, struct diag *d) { return e->ops->build(e, p, d); }
 static inline int engine_attach(struct engine *e, struct diag *d) { return e->ops->attach(e, d); }
+static inline int engine_enter(struct engine *e, struct diag *d) { return e->ops->enter ? e->ops->enter(e, d) : 0; }
 static inline int engine_extend(struct engine *e, const struct program *p, struct diag *d) { return e->ops->extend(e, p, d); }
 static inline void engine_learn(struct engine *e) { if (e->ops->learn) e->ops->learn(e); }
 static inline bool engine_hear(struct engine *e, waits_fn *fn, void *arg) { return e->ops->hear && e->ops->hear(e, fn, arg); }

@@ -153,6 +153,17 @@ static int set_attach(struct engine *engine, struct diag *d)
 	return err;
 }
 
+static int set_enter(struct engine *engine, struct diag *d)
+{
+	struct set *s = (struct set *)engine;
+	int err = 0;
+
+	s->is_held = false;
+	for (unsigned i = 0; i < s->count; i++)
+		err = err ? err : engine_enter(s->members[i], d);
+	return err;
+}
+
 static void set_learn(struct engine *engine)
 {
 	struct set *s = (struct set *)engine;
@@ -374,6 +385,7 @@ static const struct engine_ops set_ops = {
 	.name = "set",
 	.build = set_build,
 	.attach = set_attach,
+	.enter = set_enter,
 	.extend = set_extend,
 	.hear = set_hear,
 	.rearm = set_rearm,
@@ -407,6 +419,7 @@ int engine_set_open(const struct engine_ops *const *kinds, unsigned count,
 	s->engine = (struct engine){.ops = &set_ops,
 				    .maps = {s, set_map_each, set_map_clear, set_map_zero}};
 	s->grows = options->may_grow;
+	s->is_held = options->is_held;
 	s->others = set_others(s);
 	own.others = &s->others;
 	/* Those that the first may give sites to must have times in their records. */

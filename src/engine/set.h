@@ -44,7 +44,8 @@ struct set {
 	uint8_t *owners; /* of each map: the member whose clauses use it, or NO_MEMBER */
 	bool *is_shared; /* of each map: each member may have a part of it */
 	const struct map_def *maps;
-	bool grows; /* it may be extended */
+	bool grows;   /* it may be extended */
+	bool is_held; /* what the first member reaches is not known yet */
 	uint32_t map_count;
 	struct seat *seats;
 	uint32_t seat_count;

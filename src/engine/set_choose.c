@@ -85,12 +85,44 @@ static uint8_t owner_of(const struct set *s, const struct program *p, const uint
 	return NO_MEMBER;
 }
 
+static bool is_tracers(const struct clause *c)
+{
+	for (uint32_t k = 0; k < c->attach_count; k++)
+		if (!attach_is_tracers(&c->attaches[k]))
+			return false;
+	return true;
+}
+
+/* Has it a map that BEGIN or another clause of the tracer uses? Then it cannot move later. */
+static bool is_fixed(const struct set *s, const struct choice *c, uint32_t group)
+{
+	for (uint32_t map = 0; map < c->p->map_count; map++)
+		for (uint32_t i = 0; i < c->p->clause_count; i++)
+			if (c->groups[i] == group && !s->is_shared[map] &&
+			    is_tracers(&c->p->clauses[i]) &&
+			    clause_uses_map(&c->p->clauses[i], map))
+				return true;
+	return false;
+}
+
+/* The first that may run the group. While it is not known what the first of all reaches, one that
+ * cannot move is the last one's, which reaches everything. */
+static uint8_t first_for(const struct set *s, const struct choice *c, uint32_t group, uint8_t owner)
+{
+	uint8_t last = (uint8_t)(s->count - 1);
+
+	if (owner != NO_MEMBER)
+		return owner;
+	return s->is_held && is_fixed(s, c, group) && !can_run_group(s, last, c, group, NULL) ? last
+											      : 0;
+}
+
 /* When no engine can run the group, the first says why. */
 static int choose_member(const struct set *s, const struct choice *c, uint32_t group,
 			 struct diag *d)
 {
 	uint8_t owner = owner_of(s, c->p, c->groups, group), *out = &c->chosen[group];
-	uint8_t first = owner == NO_MEMBER ? 0 : owner;
+	uint8_t first = first_for(s, c, group, owner);
 	uint8_t last = owner == NO_MEMBER ? (uint8_t)(s->count - 1) : owner;
 
 	for (*out = first; *out <= last; ++*out)
@@ -172,9 +204,10 @@ int set_choose(struct set *s, const struct program *p, uint8_t *chosen, struct d
 	/* A clause that goes to a later member may be at sites of others. */
 	for (uint32_t i = 0; i < p->clause_count && !err && bar_disturbed(s, &c); i++)
 		err = choose_once(s, &c, d);
+	/* A map that clauses only print or clear goes where the first is that uses it. */
 	for (uint32_t map = 0; map < p->map_count && !err; map++)
 		for (uint32_t i = 0; i < p->clause_count; i++)
-			if (set_touches(p, &p->clauses[i], map))
+			if (clause_uses_map(&p->clauses[i], map))
 				s->owners[map] = chosen[i];
 	return err;
 }

@@ -343,7 +343,8 @@ static const char *interp_unreachable(const struct engine *e, const struct claus
 	bool is_recorded = ((const struct interp *)e)->options.events && at->kind == ATTACH_UPROBE;
 
 	(void)c;
-	return attach_is_tracers(at) || is_recorded ? NULL : "it only plays recorded events, see --events";
+	return attach_is_tracers(at) || is_recorded ? NULL
+						    : "it only plays recorded events, see --events";
 }
 
 static int interp_wait_fd(struct engine *engine)

@@ -46,7 +46,7 @@ static int each_step(const struct native *e, step_fn *fn, void *arg)
 
 struct offer {
 	struct native *e;
-	struct native_process *process; /* where something was not reached */
+	struct native_process *process; /* where something was not reached; NULL: nothing is */
 	struct native_places *batch;	/* what will be given */
 	struct native_places wanted;	/* a place, and what must go with it */
 	const struct attach *at;
@@ -132,7 +132,7 @@ static int offer_step(void *arg, const struct engine_step *step)
 
 	if (native_is_given(o->e, step->attach) || places_have(o->batch, step->attach) ||
 	    attach_is_tracers(step->attach) ||
-	    !native_process_problem(o->process, step->clause, step->attach))
+	    (o->process && !native_process_problem(o->process, step->clause, step->attach)))
 		return 0;
 	return offer_place(o, step->attach);
 }
@@ -179,7 +179,7 @@ static int give_batch(struct native *e, const struct native_places *batch, struc
 }
 
 /* If the others fail, the sites are left out: the reason is in the log. */
-static int give_all(struct native *e, const struct native_places *batch)
+static int try_to_give(struct native *e, const struct native_places *batch)
 {
 	struct diag said = DIAG_INIT;
 	int err = give_batch(e, batch, &said);
@@ -223,8 +223,25 @@ int native_give(struct native *e, struct native_process *p, struct diag *d)
 		others->each_site(others->self, leave_across, p);
 		err = each_step(e, offer_step, &o);
 		if (!err && batch.count)
-			err = give_all(e, &batch);
+			err = try_to_give(e, &batch);
 		places_free(&batch);
 	}
 	return err ? err : say_left_out(e, p, d);
+}
+
+static int is_kept(void *arg, const struct engine_step *step)
+{
+	return !attach_is_tracers(step->attach) && !native_is_given(arg, step->attach);
+}
+
+int native_give_all(struct native *e)
+{
+	struct native_places batch = {0};
+	struct offer o = {.e = e, .batch = &batch};
+	int err = e->options.others ? each_step(e, offer_step, &o) : -ENOTSUP;
+
+	if (!err && batch.count)
+		err = try_to_give(e, &batch);
+	places_free(&batch);
+	return err || each_step(e, is_kept, e) ? -ENOTSUP : 0;
 }

@@ -120,7 +120,9 @@ static int open_parts(struct native *e, struct diag *d)
 		err = open_waiting(e, d);
 	if (!err)
 		err = engine_interp.open(&tracer, &e->interp, d);
-	return err ? err : native_open_process(e, e->options.pid, &first, d);
+	if (!err && !e->options.is_held)
+		err = native_open_process(e, e->options.pid, &first, d);
+	return err;
 }
 
 static int native_open(const struct engine_options *options, struct engine **out, struct diag *d)
@@ -166,13 +168,19 @@ static const char *undoable(const struct engine *engine, const struct program *p
 	return native_undoable(p, in);
 }
 
+/* NULL: it has not called exec yet, or cannot be traced. */
+static struct native_process *chosen(const struct native *e)
+{
+	return e->process_count ? e->processes[0] : NULL;
+}
+
 /* Programs of its file, which begin later, run before they can be traced: only those with the agent
  * wait. */
 static bool begins_untraced(const struct native *e, const struct attach *at)
 {
 	struct file_kind kind;
 
-	if (!at->file || native_process_has(e->processes[0], at))
+	if (!at->file || (chosen(e) && native_process_has(chosen(e), at)))
 		return false;
 	kind = file_kind(at->file);
 	return kind.is_program && !(e->options.agent_fd && kind.preloads);
@@ -193,9 +201,11 @@ static const char *native_unreachable(const struct engine *engine, const struct 
 		return NULL;
 	if (begins_untraced(e, at))
 		return "a program that is begun later would not wait until it is traced";
-	why = native_process_problem(e->processes[0], c, at);
+	if (!chosen(e))
+		return e->is_refused ? "the process cannot be traced in user mode" : NULL;
+	why = native_process_problem(chosen(e), c, at);
 	if (why)
-		native_process_leave(e->processes[0], at);
+		native_process_leave(chosen(e), at);
 	return why;
 }
 
@@ -204,7 +214,7 @@ static bool native_shares_site(const struct engine *engine, const struct attach 
 {
 	const struct native *e = (const struct native *)engine;
 
-	return attach_is_tracers(at) || native_process_shares(e->processes[0], at, other);
+	return attach_is_tracers(at) || !chosen(e) || native_process_shares(chosen(e), at, other);
 }
 
 /* ---- build, extend */
@@ -309,22 +319,26 @@ static void ignore(void *arg, pid_t pid)
 	(void)arg, (void)pid;
 }
 
-static int native_attach(struct engine *engine, struct diag *d)
+/* Sites that it does not reach: the set has seen to them, unless it was held. */
+static int add_sites(struct native *e, struct native_process *p, struct diag *d)
 {
-	struct native *e = (struct native *)engine;
 	struct native_left_out left = {0};
-	int err;
+	int err = native_add_clauses(e, p, e->parts[0]);
 
-	native_clock_tick(e->store);
-	err = engine_attach(e->interp, d);
 	if (!err)
-		err = native_add_clauses(e, e->processes[0], e->parts[0]);
-	if (!err)
-		err = native_find_left_out(e, e->processes[0], e->parts[0], &left);
+		err = native_find_left_out(e, p, e->parts[0], &left);
 	e->has_sites = left.all.count > 0;
 	if (!err)
-		err = native_judge_left_out(e, &left, d);
+		err = e->options.is_held ? native_give(e, p, d)
+					 : native_judge_left_out(e, &left, d);
 	native_left_out_free(&left);
+	return err;
+}
+
+static int attach_process(struct native *e, struct diag *d)
+{
+	int err = add_sites(e, e->processes[0], d);
+
 	if (!err)
 		err = children_look(&e->children, e->options.pid, false, 0, ignore, NULL);
 	if (!err && e->options.follow_forks)
@@ -337,9 +351,45 @@ static int native_attach(struct engine *engine, struct diag *d)
 		return err;
 	judge_numbers(e, d);
 	say_begun_untraced(e, d);
+	return 0;
+}
+
+static int native_attach(struct engine *engine, struct diag *d)
+{
+	struct native *e = (struct native *)engine;
+	int err;
+
+	native_clock_tick(e->store);
+	err = engine_attach(e->interp, d);
+	if (!err && !e->options.is_held)
+		err = attach_process(e, d);
+	if (err)
+		return err;
 	e->is_attached = true;
 	set_timer(e, PAUSE_FIRST);
 	return 0;
+}
+
+/* The other engine traces a process that cannot be traced here, if it takes all of it. */
+static int native_enter(struct engine *engine, struct diag *d)
+{
+	struct native *e = (struct native *)engine;
+	struct diag said = DIAG_INIT;
+	struct native_process *p;
+	int err = native_open_process(e, e->options.pid, &p, &said);
+
+	if (!err) {
+		err = attach_process(e, &said);
+	} else if (err != -ENOMEM && !native_give_all(e)) {
+		diag_warn(d, "user-mode-refused", "%.*s: the kernel traces it",
+			  STR_FMT(said.first ? said.first->text : STR("no user mode")));
+		e->is_refused = true;
+		diag_free(&said);
+		return 0;
+	}
+	diag_add_all(d, &said);
+	diag_free(&said);
+	return err;
 }
 
 static bool is_used(void *arg, uint32_t map)
@@ -544,7 +594,7 @@ static void native_stop(struct engine *engine)
 	for (size_t i = 0; i < e->process_count; i++)
 		native_process_disarm(e->processes[i], NULL);
 	native_store_stop(e->store);
-	if (e->children.count > 1 || !inject_has_ended(e->processes[0]->x))
+	if (e->children.count > 1 || (chosen(e) && !inject_has_ended(chosen(e)->x)))
 		inject_clean_children();
 	set_timer(e, PAUSE_LAST);
 }
@@ -571,6 +621,7 @@ const struct engine_ops engine_native = {
 	.open = native_open,
 	.build = native_build,
 	.attach = native_attach,
+	.enter = native_enter,
 	.extend = native_extend,
 	.retract = native_retract,
 	.hear = native_hear,

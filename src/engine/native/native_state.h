@@ -24,7 +24,8 @@ struct native {
 	struct engine_options options;
 	struct engine *interp; /* runs clauses of the tracer */
 	struct native_store *store;
-	struct native_process **processes; /* the first is the one that was chosen */
+	/* The first is the one that was chosen, unless that cannot be traced, or not yet. */
+	struct native_process **processes;
 	size_t process_count, process_cap;
 	struct native_children children;
 	struct native_waiting waiting;
@@ -55,6 +56,7 @@ struct native {
 	uint64_t given_up;	       /* times that programs went on before they were looked at */
 	unsigned disturbed; /* sites with breakpoints of others at the end, not in a warning */
 	unsigned later;	    /* files that were mapped before they were traced */
+	bool is_refused;    /* the process that was chosen cannot be traced */
 	bool is_attached, is_stopped, is_over;
 };
 
@@ -99,6 +101,8 @@ bool native_is_given(const struct native *e, const struct attach *at);
 /* Give those away that were found in the process, where the other engine takes them; a warning
  * counts those that are left out. 0 or -errno. */
 int native_give(struct native *e, struct native_process *p, struct diag *d);
+/* Give all sites away, or -ENOTSUP. No process is traced yet. */
+int native_give_all(struct native *e);
 
 /* ---- lang.c */
 

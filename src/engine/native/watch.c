@@ -174,7 +174,7 @@ int native_look_at_files(struct native *e, struct native_process *p, bool is_ear
 
 static void drop_ended(struct native *e, struct diag *d)
 {
-	size_t kept = 1;
+	size_t kept = e->process_count ? 1 : 0;
 
 	for (size_t i = 1; i < e->process_count; i++) {
 		struct native_process *p = e->processes[i];
