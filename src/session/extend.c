@@ -234,8 +234,10 @@ int session_attach_command(struct nopal_trace *t, struct diag *d)
 	err = child_run_to_entry(&t->child, d);
 	if (!err)
 		session_open_watch(t, d);
+	if (!err)
+		err = engine_enter(t->engine, d);
 	t->images_held = false;
-	while (more && !err) {
+	while (t->facts.needs_images && more && !err) {
 		err = extend(t, source, &more, d);
 		source = NULL; /* the images are found: now one after the other */
 	}

@@ -268,13 +268,12 @@ static int start_command(struct nopal_trace *t, struct diag *d)
 	if (err)
 		return err;
 	t->pid = t->child.pid;
-	/* In user mode, what will be traced must be mapped. */
+	/* In user mode, too, what will be traced must be mapped. */
 	is_needed = t->facts.needs_images || t->facts.needs_entry || has_native(&t->engines);
-	t->images_held = is_needed && t->facts.uses_kernel && !t->facts.needs_entry &&
-			 !has_native(&t->engines);
+	t->images_held = is_needed && t->facts.uses_kernel && !t->facts.needs_entry;
 	if (!is_needed || t->images_held)
 		return 0;
-	if (t->facts.uses_kernel && !has_native(&t->engines))
+	if (t->facts.uses_kernel)
 		say_functions_missed(d);
 	err = child_exec(&t->child, t->options.command, d);
 	return err ? err : child_run_to_entry(&t->child, d);
@@ -353,7 +352,8 @@ int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
 	t->source.functions = functions;
 	t->source.unreadable = unreadable;
 	/* What is missing in later images is reported when they are mapped. */
-	err = script_resolve(t->script, &t->source, t->images_held ? &said : d);
+	err = script_resolve(t->script, &t->source,
+			     t->images_held && t->facts.needs_images ? &said : d);
 	if (err)
 		diag_add_all(d, &said);
 	diag_free(&said);
@@ -385,44 +385,13 @@ size_t session_ring_bytes(const struct nopal_trace *t)
 	return t->options.ring_bytes ? t->options.ring_bytes : (size_t)t->facts.ring_pages * 4096;
 }
 
-static bool is_of_exec(struct str tracepoint)
-{
-	static const char *const patterns[] = {"sched:sched_pr*_exec", "syscalls:sys_*_execve*"};
-
-	for (size_t i = 0; i < COUNT(patterns); i++)
-		if (str_match(str_from(patterns[i]), tracepoint))
-			return true;
-	return false;
-}
-
-/* In user mode the command's images must be mapped when the script is compiled, so it has called
- * exec before the kernel's probes are attached. */
-static void say_exec_missed(const struct nopal_trace *t, struct diag *d)
-{
-	const struct program *p = t->program;
-
-	if (!t->options.command || !has_native(&t->engines))
-		return;
-	for (uint32_t i = 0; i < p->clause_count; i++)
-		for (uint32_t k = 0; k < p->clauses[i].attach_count; k++) {
-			struct str name = p->clauses[i].attaches[k].tracepoint;
-
-			if (!is_of_exec(name))
-				continue;
-			diag_warn(d, "user-mode-exec",
-				  "in user mode the exec of the command itself is missed by '%.*s'",
-				  STR_FMT(name));
-			diag_hint(d, "--kernel sees it");
-			return;
-		}
-}
-
 static int open_engine(struct nopal_trace *t, struct diag *d)
 {
 	const struct engine_options options = {
 		.pid = t->pid,
 		.pids = t->options.pids,
 		.pid_count = (unsigned)t->options.pid_count,
+		.is_held = t->images_held,
 		.follow_forks = t->pid && t->options.follow,
 		.ring_bytes = session_ring_bytes(t),
 		.displace = t->options.displace,
@@ -445,8 +414,6 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 	if (!err)
 		err = engine_build(t->engine, t->program, d);
 	session_give_log(t);
-	if (!err)
-		say_exec_missed(t, d);
 	if (err == -EPERM || err == -EACCES)
 		diag_hint(d, "%s%s'nopal doctor' shows what this user can trace on this machine",
 			  geteuid() ? "run it with sudo; " : "",

@@ -174,10 +174,11 @@ static bool waits_for_nothing(const struct nopal_trace *t)
 
 static int attach(struct nopal_trace *t, struct diag *d)
 {
-	bool held = t->images_held; /* then the number is not known yet */
+	bool held = t->images_held;
+	bool counts_late = held && t->facts.needs_images;
 	int err;
 
-	if (!held)
+	if (!counts_late)
 		say_count(t);
 	err = run_begin(t, d);
 	if (err || is_over(t)) {
@@ -204,7 +205,7 @@ static int attach(struct nopal_trace *t, struct diag *d)
 	if (!err)
 		err = session_attach_command(t, d);
 	/* The command's libraries are mapped where its program begins. */
-	if (!err && t->unwind && t->options.command && !t->facts.needs_images)
+	if (!err && t->unwind && t->options.command && !t->facts.needs_images && !held)
 		err = child_run_to_entry(&t->child, d);
 	if (err)
 		return err;
@@ -212,7 +213,7 @@ static int attach(struct nopal_trace *t, struct diag *d)
 		session_see_stacks(t, t->followed.pids[i]);
 		engine_beat(t->engine);
 	}
-	if (held)
+	if (counts_late)
 		say_count(t);
 	session_flush(t);
 	if (waits_for_nothing(t) && !t->options.command) /* the end of a command is waited for */

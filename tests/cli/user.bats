@@ -597,13 +597,62 @@ poke() {
 	grep -qx "@\[$target\]: 10" "$output_file"
 }
 
-@test "a tracepoint that misses the exec of the command itself, and says so" {
-	run timeout 20 "$NOPAL" --user -c "sh -c '$tick loop 5; true'" -e "tracepoint:sched:sched_process_exec { @execs = count() } usdt:$tick:tick:loop { @n = count() }"
+# counts_of OPTION SCRIPT COMMAND: what the script printed and counted, without warnings.
+counts_of() {
+	timeout 20 "$NOPAL" -q "$1" -e "$2" -c "$3" 2>"$dir/said" | grep .
+	cat "$dir/said" >&2
+	! grep -v hint: "$dir/said" | grep warning
+}
+
+@test "-c: tracepoints did not see the exec of the command itself" {
+	need_tracing
+	for probe in tracepoint:sched:sched_process_exec rawtracepoint:sched_process_exec tracepoint:syscalls:sys_enter_execve tracepoint:syscalls:sys_exit_execve; do
+		for path in "$tick" '*'; do
+			script="$probe { @execs = count(); @both = count() } usdt:$path:tick:loop { @n = count(); @both = count() }"
+			[ "$(counts_of --user "$script" "$tick loop 5")" = "$(printf '@both: 6\n@execs: 1\n@n: 5')" ]
+			[ "$(counts_of --kernel "$script" "$tick loop 5")" = "$(printf '@both: 6\n@execs: 1\n@n: 5')" ]
+		done
+	done
+	# A child that is not replaced by the shell; and maps that one engine must have.
+	script="tracepoint:sched:sched_process_exec { @last = 100; @execs = count() } usdt:$tick:tick:loop { @last++ }"
+	[ "$(counts_of --user "$script" "sh -c '$tick loop 5; true'")" = "$(printf '@execs: 2\n@last: 105')" ]
+	script='BEGIN { @first = 7 } tracepoint:sched:sched_process_exec { printf("exec\n") }
+		usdt::tick:loop { @first++; @start[tid] = nsecs } END { printf("%d\n", @first); clear(@start); clear(@first) }'
+	[ "$(counts_of --user "$script" "$tick loop 5")" = "$(printf 'exec\n12')" ]
+}
+
+@test "-c: sites that user mode does not reach, beside probes in the kernel, which come first" {
+	need_tracing
+	cp "$TARGETS/mixed" "$dir"
+	exec="tracepoint:sched:sched_process_exec { @execs = count() }"
+	for path in "$dir/mixed" '*'; do
+		all="usdt:$path:mixed:*"
+		for script in "$all { @[probe] = count(); @s = sum(arg0) }" \
+			"$all { @d[probe, arg0] = 1; @c++ } END { clear(@d) }" \
+			"BEGIN { @c = 7 } $all { @c++ }" \
+			"$all { @c++ } interval:ms:10 { @c = @c + 0 }" \
+			"usdt:$path:mixed:easy { @last = arg0 } usdt:$path:mixed:hard { @sum = sum(arg0 == @last) }"; do
+			echo "$script"
+			counts_of --kernel "$exec $script" "$dir/mixed 1000" <<<"" >"$dir/kernel"
+			counts_of --user "$exec $script" "$dir/mixed 1000" <<<"" >"$dir/user"
+			grep -qx '@execs: 1' "$dir/user"
+			diff "$dir/kernel" "$dir/user"
+		done
+	done
+}
+
+@test "-c: a command that cannot be traced in user mode, after the kernel has seen its exec" {
+	need_tracing
+	chmod 711 "$tick" # of another user: without these capabilities root cannot look into it
+	can_not() {
+		setpriv --bounding-set -sys_ptrace,-dac_override,-dac_read_search --inh-caps=-sys_ptrace,-dac_override,-dac_read_search "$@"
+	}
+	cp "$TARGETS/tick" "$dir/open"
+	run can_not timeout 20 "$NOPAL" -q --user -e "tracepoint:sched:sched_process_exec { @execs = count() } usdt:$dir/open:tick:loop { @n = count() }" -c "sh -c 'exec $tick loop 2'"
 	echo "$output"
-	says user-mode-exec "in user mode the exec of the command itself is missed by 'sched:sched_process_exec'"
-	grep -qx '@n: 5' <<<"$output"
+	grep -qx '@execs: 2' <<<"$output"
+	run can_not timeout 20 "$NOPAL" -q --user -e "tracepoint:sched:sched_process_exec { @execs = count() } usdt:$dir/open:tick:loop { @n = count() }" -c "$tick loop 2"
+	echo "$output"
+	says user-mode-refused "Permission denied: the kernel traces it"
 	grep -qx '@execs: 1' <<<"$output"
-	run timeout 20 "$NOPAL" --user -c "$tick loop 5" -e "tracepoint:workqueue:workqueue_execute_start { @works = count() } usdt:$tick:tick:loop { @n = count() }"
-	[[ "$output" != *"exec of the command"* ]]
-	grep -qx '@n: 5' <<<"$output"
 }
