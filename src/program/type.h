@@ -85,6 +85,8 @@ struct type {
 			      when an image with the probe is there */
 	uint8_t show;	   /* INT, TUPLE, stacks, aggregates: enum type_show */
 	uint8_t shown;	   /* INT: bytes that %x, %u and %o show; 0: `size` */
+	bool is_flexible;  /* INT, of scripts only: of constants that are not negative, so that it
+			      has the sign of what it meets */
 	bool is_raw;	   /* INT: a register, of whose 64 bits %d shows 32 */
 	uint32_t capacity; /* STR, of scripts only: bytes with the NUL that sizeof() says; 0: `size`
 			    */

@@ -153,6 +153,8 @@ void check_assign_variable(struct check *c, struct expr *target, struct expr *va
 			   struct mark mark)
 {
 	struct variable *v = NULL;
+	struct type before;
+	bool changed;
 
 	check_storable(c, value, "a variable's value");
 	if (!c->err)
@@ -167,15 +169,18 @@ void check_assign_variable(struct check *c, struct expr *target, struct expr *va
 		if (v->shape.type.kind == TYPE_INT)
 			hold_any_width(&v->shape.type);
 		v->mark = mark;
-		v->is_flexible = expr_is_flexible(value);
 		c->changed = true;
 	} else {
 		check_text_fits(c, value, v->most);
 		if (is_declared(v))
 			check_fits(c, value, &v->shape.type);
-		else
-			check_take_sign(c, &v->shape.type, value, &v->is_flexible);
+		before = v->shape.type;
+		changed = c->changed;
 		take_in(c, target, variable_name(v->name), "$", &v->shape.type, value, v->mark);
+		if (is_declared(v) && before.kind == TYPE_INT) {
+			v->shape.type = before;
+			c->changed = changed;
+		}
 	}
 	if (c->err)
 		return;
@@ -206,10 +211,8 @@ static void assign_map(struct check *c, struct expr *target, struct expr *value,
 		m->has_value = true;
 		m->value = value->shape.type;
 		m->value_mark = mark;
-		m->is_flexible = expr_is_flexible(value);
 		c->changed = true;
 	} else {
-		check_take_sign(c, &m->value, value, &m->is_flexible);
 		take_in(c, target, m->name, "", &m->value, value, m->value_mark);
 	}
 	if (c->err)
@@ -235,7 +238,7 @@ static void refuse_aggregate(struct check *c, const struct expr *e)
 }
 
 /* What was a bool or a constant and is added to is a number. */
-void check_sum(struct check *c, struct type *t)
+static void check_sum(struct check *c, struct type *t)
 {
 	if (t->kind != TYPE_INT || type_target(t))
 		return;
@@ -247,6 +250,20 @@ void check_sum(struct check *c, struct type *t)
 		return;
 	t->show = SHOW_NUMBER;
 	c->changed = true;
+}
+
+void check_in_place(struct check *c, struct expr *target, bool is_signed)
+{
+	struct type *t = target->map ? &target->map->value : &target->variable->shape.type;
+	bool was_signed = t->is_signed;
+
+	check_sum(c, t);
+	if (t->kind != TYPE_INT || type_target(t) || t->is_open ||
+	    (target->variable && is_declared(target->variable)))
+		return;
+	t->is_signed = is_signed || (was_signed && !t->is_flexible);
+	c->changed |= t->is_flexible || was_signed != t->is_signed;
+	t->is_flexible = false;
 }
 
 /* What is computed in place may be wider than what was put there. */
@@ -297,6 +314,8 @@ static void check_compound(struct check *c, struct stmt *s)
 	}
 	if (!c->err)
 		show_all(c, s->target, s->value);
+	if (!c->err && expr_is_int(s->target) && expr_is_int(s->value))
+		check_in_place(c, s->target, operator_gives_signed(s->op, s->target, s->value));
 	snprintf(what, sizeof(what), "the left side of '%s='", operator_text(s->op));
 	check_int(c, s->target, what);
 	check_int(c, s->value, "the right side");

@@ -306,7 +306,7 @@ void check_expr(struct check *c, struct expr *e)
 		return;
 	switch (e->kind) {
 	case EXPR_INT: set_const(e, e->number <= INT64_MAX, e->number); break;
-	case EXPR_PARAMS: set_const(e, true, c->s->options.param_count); break;
+	case EXPR_PARAMS: set_const(e, false, c->s->options.param_count); break;
 	case EXPR_PARAM: check_param(c, e); break;
 	case EXPR_STRING: check_string(c, e, c->s->facts.max_strlen - 1); break;
 	case EXPR_VARIABLE: check_variable(c, e); break;
@@ -337,6 +337,8 @@ void check_expr(struct check *c, struct expr *e)
 	}
 	if (is_plain_constant(e))
 		e->shape.type.shown = bytes_of(e->value, e->shape.type.is_signed);
+	if (e->is_const && e->kind != EXPR_CAST && e->shape.type.kind == TYPE_INT)
+		e->shape.type.is_flexible = (int64_t)e->value >= 0;
 	if (e->is_comptime && !e->is_const && e->kind != EXPR_STRING)
 		check_error(c, e, "not-constant", "the value of 'comptime' must be constant");
 }

@@ -5,23 +5,45 @@
 
 #include "script/inside.h"
 
+/* Does it take the sign of the other side? A constant that is not negative does, whatever it is
+ * cast to. */
+static bool is_flexible(const struct expr *e)
+{
+	return type_is_flexible(&e->shape.type) || (e->is_const && (int64_t)e->value >= 0);
+}
+
 /* C's promotion: an unsigned number of fewer than 8 bytes fits into a signed one. */
 static bool is_unsigned(const struct expr *e)
 {
-	return !e->shape.type.is_signed && e->shape.type.size == 8;
+	return !e->shape.type.is_signed && !is_flexible(e) && type_shown_bytes(&e->shape.type) == 8;
 }
 
-/* As in C: unsigned when a side is a full-width unsigned, but a constant that is not negative takes
- * the sign of the other side. */
+static bool is_negative(const struct expr *e)
+{
+	return e->is_const && e->shape.type.is_signed && (int64_t)e->value < 0;
+}
+
+/* Of two unsigned numbers the result is unsigned. Of one and a signed number it is signed, but
+ * unsigned as in C where the first has 8 bytes, unless the other is a negative constant. */
 static bool signed_result(const struct expr *a, const struct expr *b)
 {
-	bool a_unsigned = is_unsigned(a), b_unsigned = is_unsigned(b);
+	bool a_signed = a->shape.type.is_signed || is_flexible(a),
+	     b_signed = b->shape.type.is_signed || is_flexible(b);
 
-	if (a->is_const && (int64_t)a->value >= 0)
-		return !b_unsigned;
-	if (b->is_const && (int64_t)b->value >= 0)
-		return !a_unsigned;
-	return !a_unsigned && !b_unsigned;
+	if (is_negative(a) || is_negative(b))
+		return true;
+	if (is_unsigned(a) || is_unsigned(b))
+		return false;
+	if (is_flexible(a) || is_flexible(b))
+		return a_signed && b_signed;
+	return a_signed || b_signed;
+}
+
+bool operator_gives_signed(enum operator op, const struct expr *a, const struct expr *b)
+{
+	if (op == OPERATOR_SHL || op == OPERATOR_SHR)
+		return a->shape.type.is_signed;
+	return op == OPERATOR_SUB || signed_result(a, b);
 }
 
 /* Numbers are compared as signed unless both are unsigned: a negative number is less than all that
@@ -30,9 +52,8 @@ static bool compared_as_signed(const struct expr *a, const struct expr *b)
 {
 	bool is_address = type_target(&a->shape.type) || type_target(&b->shape.type);
 
-	return signed_result(a, b) ||
-	       (!is_address && !(a->is_const && (int64_t)a->value >= 0) &&
-		!(b->is_const && (int64_t)b->value >= 0) && is_unsigned(a) != is_unsigned(b));
+	return signed_result(a, b) || (!is_address && !is_flexible(a) && !is_flexible(b) &&
+				       is_unsigned(a) != is_unsigned(b));
 }
 
 static bool is_comparison(enum operator op)
@@ -50,7 +71,7 @@ static void warn_signs(struct check *c, const struct expr *e)
 	const struct expr *a = e->args[0], *b = e->args[1];
 
 	if (!sign_matters(e->op) || is_unsigned(a) == is_unsigned(b) || signed_result(a, b) ||
-	    (a->is_const && (int64_t)a->value >= 0) || (b->is_const && (int64_t)b->value >= 0))
+	    is_flexible(a) || is_flexible(b))
 		return;
 	/* An extended small unsigned is not negative, so nothing can go wrong. */
 	if (!(is_unsigned(a) ? b : a)->shape.type.is_signed)
@@ -112,11 +133,6 @@ static bool is_literal(const struct expr *e)
 {
 	return e->is_const && e->shape.type.kind == TYPE_INT && e->shape.type.shown &&
 	       e->shape.type.show == SHOW_NUMBER;
-}
-
-static bool is_negative(const struct expr *e)
-{
-	return e->shape.type.is_signed && (int64_t)e->value < 0;
 }
 
 static bool shift_fits(bool is_left, const struct expr *a, uint64_t bits)
@@ -244,7 +260,7 @@ static void type_binary(struct expr *e)
 	else if (e->op == OPERATOR_SUB)
 		e->shape = shape_int(true);
 	else if (e->op == OPERATOR_SHL || e->op == OPERATOR_SHR)
-		e->shape = shape_int(is_signed = !is_unsigned(a));
+		e->shape = shape_int(is_signed = a->shape.type.is_signed);
 	else
 		e->shape = shape_int(is_signed);
 	/* Pointer arithmetic keeps the pointer. */
@@ -475,7 +491,7 @@ void check_step(struct check *c, struct expr *e)
 			    operator_text(e->op));
 	}
 	if (!c->err)
-		check_sum(c, target->map ? &target->map->value : &target->variable->shape.type);
+		check_in_place(c, target, e->op == OPERATOR_DEC || target->shape.type.is_signed);
 	e->shape = target->shape;
 	check_int(c, target, e->op == OPERATOR_INC ? "the operand of '++'" : "the operand of '--'");
 }

@@ -133,29 +133,47 @@ static void merge_sign(struct check *c, struct type *known, const struct type *t
 	}
 }
 
-bool expr_is_flexible(const struct expr *value)
+bool type_is_flexible(const struct type *t)
 {
-	return value->is_const && expr_is_int(value) && (int64_t)value->value >= 0;
+	return t->kind == TYPE_INT && (t->is_flexible || t->show == SHOW_BOOL);
 }
 
-void check_take_sign(struct check *c, struct type *known, const struct expr *value, bool *flexible)
+unsigned type_shown_bytes(const struct type *t)
 {
-	const struct type *t = &value->shape.type;
-	bool was_flexible = *flexible, is_signed = known->is_signed;
+	return t->show == SHOW_BOOL ? 1 : t->shown ? t->shown : t->size;
+}
 
-	if (known->kind != TYPE_INT || t->kind != TYPE_INT || t->is_open || expr_is_flexible(value))
+/* A number, and no address, char or constant of an enum. */
+static bool is_plain_number(const struct type *t)
+{
+	return !type_target(t) && (t->show == SHOW_NUMBER || t->show == SHOW_BOOL);
+}
+
+/* What holds numbers of either sign is signed, and wider than the unsigned ones, up to 8 bytes. */
+static void merge_numbers(struct check *c, struct type *known, const struct type *t)
+{
+	unsigned bytes = type_shown_bytes(known), others = type_shown_bytes(t);
+	unsigned size = others > bytes ? others : bytes;
+	bool is_signed = type_is_flexible(known) ? t->is_signed : known->is_signed;
+	bool is_flexible = type_is_flexible(known) && type_is_flexible(t);
+
+	if (is_flexible)
+		is_signed = known->is_signed && t->is_signed;
+	if (!type_is_flexible(known) && !type_is_flexible(t) && known->is_signed != t->is_signed) {
+		unsigned of_unsigned = known->is_signed ? others : bytes;
+
+		size = size == of_unsigned && size < 8 ? 2 * size : size;
+		is_signed = true;
+	}
+	if (size == type_shown_bytes(known) && is_signed == known->is_signed &&
+	    is_flexible == known->is_flexible)
 		return;
-	*flexible = false;
-	if (was_flexible && t->size == 8 && !t->is_signed)
-		known->is_signed = false;
-	else if (value->is_const && t->is_signed)
-		known->is_signed = true;
-	c->changed |= known->is_signed != is_signed;
-}
-
-static unsigned shown_bytes(const struct type *t)
-{
-	return t->shown ? t->shown : t->size;
+	if (size > bytes || is_signed != known->is_signed)
+		known->ctype = size == others && is_signed == t->is_signed ? t->ctype : NULL;
+	known->shown = (uint8_t)size;
+	known->is_signed = is_signed;
+	known->is_flexible = is_flexible;
+	c->changed = true;
 }
 
 /* What takes in a bool, a char or an address, and other numbers too, shows numbers; what takes in
@@ -163,10 +181,13 @@ static unsigned shown_bytes(const struct type *t)
  */
 static void merge_show(struct check *c, struct type *known, const struct type *t)
 {
-	bool is_wider = shown_bytes(t) > shown_bytes(known);
+	bool are_numbers = is_plain_number(known) && is_plain_number(t);
+	bool is_wider = !are_numbers && type_shown_bytes(t) > type_shown_bytes(known);
 
+	if (are_numbers && !(known->show == SHOW_BOOL && t->show == SHOW_BOOL))
+		merge_numbers(c, known, t);
 	if (is_wider) {
-		known->shown = (uint8_t)shown_bytes(t);
+		known->shown = (uint8_t)type_shown_bytes(t);
 		c->changed = true;
 	}
 	if (known->is_raw && !t->is_raw) {

@@ -25,7 +25,6 @@ struct map {
 	struct mark key_mark, value_mark; /* the use that fixed the type */
 	const struct expr *copied;	  /* @m = @count; NULL: there is none */
 	bool has_own;			  /* it gets values other than such copies */
-	bool is_flexible;		  /* constants alone so far, of any sign */
 	/* Of series.c. */
 	bool is_assigned, is_hidden;
 	struct map_series series;
@@ -46,7 +45,6 @@ struct variable {
 	unsigned depth;		/* of blocks: where it was declared */
 	bool is_over;		/* that block has ended */
 	bool is_hidden;		/* ... and nothing after it means this variable */
-	bool is_flexible;	/* constants alone so far, of any sign */
 	uint32_t most;		/* bytes with the NUL of a declared string[N]; 0: any number */
 	struct shape shape;
 	struct mark mark; /* the assignment that fixed the type */
@@ -280,11 +278,10 @@ bool ternary_skips(const struct expr *e, bool when);
 void check_int(struct check *c, const struct expr *e, const char *what);
 /* Type `e`, which must be an integer. */
 void check_number(struct check *c, struct expr *e, const char *what);
-/* A constant that is not negative has the sign of what it meets. */
-bool expr_is_flexible(const struct expr *value);
-/* What is `known` takes in the value: it is unsigned where only such constants met an unsigned
- * number, and signed with a negative constant. */
-void check_take_sign(struct check *c, struct type *known, const struct expr *value, bool *flexible);
+/* Has it the sign of what it meets? So have constants that are not negative, and bools. */
+bool type_is_flexible(const struct type *t);
+/* The bytes of a number that are shown, which are those that it needs. */
+unsigned type_shown_bytes(const struct type *t);
 void check_string(struct check *c, struct expr *e, size_t most);
 /* What an if, while, ?: or a predicate asks for. */
 void check_condition(struct check *c, struct expr *e);
@@ -304,8 +301,8 @@ const char *check_type_text(const struct check *c, const struct type *t);
 void check_widen(struct check *c, struct expr *e, const struct type *t);
 /* (b=2, a=1), a value of its own, takes the order that the names have in `known`. */
 void check_reorder(struct check *c, struct expr *e, const struct type *known);
-/* The type of a map's value or variable that is added to. */
-void check_sum(struct check *c, struct type *t);
+/* The map's element or variable is computed in place, which gives a signed or unsigned number. */
+void check_in_place(struct check *c, struct expr *target, bool is_signed);
 /* A lasting type takes in type `t`; -EINVAL when they differ in kind. */
 int check_merge(struct check *c, struct type *known, const struct type *t);
 /* The map of this name, made when it is new; NULL after an error, such as no memory. */
@@ -365,8 +362,10 @@ void check_variable(struct check *c, struct expr *e); /* $x */
 void check_counted(struct check *c, struct expr *e);  /* $x of $x++ and $x += n: a number */
 void check_map_read(struct check *c, struct expr *e); /* @m[key] */
 
-void check_unary(struct check *c, struct expr *e);   /* -a */
-void check_binary(struct check *c, struct expr *e);  /* a + b */
+void check_unary(struct check *c, struct expr *e);  /* -a */
+void check_binary(struct check *c, struct expr *e); /* a + b */
+/* Is what the operation gives of the two a signed number? */
+bool operator_gives_signed(enum operator op, const struct expr *a, const struct expr *b);
 void check_step(struct check *c, struct expr *e);    /* a++ */
 void check_ternary(struct check *c, struct expr *e); /* a ? b : c */
 

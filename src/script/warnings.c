@@ -97,19 +97,13 @@ static void warn_cast(struct walk *w, const struct expr *e)
 /* ---- Assignments ---- */
 
 /* The values that a type may have are among those of the other. */
-static bool is_within(const struct type *t, bool is_flexible, const struct type *to)
+static bool is_within(const struct type *t, const struct type *to)
 {
 	unsigned from = shown_size(t), room = to->size;
 
-	if (t->is_signed == to->is_signed || is_flexible)
+	if (t->is_signed == to->is_signed || type_is_flexible(t))
 		return from <= room;
 	return !t->is_signed && from < room;
-}
-
-static bool is_flexible(const struct expr *e)
-{
-	return expr_is_flexible(e) ||
-	       (e->kind == EXPR_VARIABLE && e->variable && e->variable->is_flexible);
 }
 
 /* let $x: uint8; $x = $large */
@@ -123,7 +117,7 @@ static void warn_cut(struct walk *w, const struct stmt *s)
 		return;
 	t = &s->value->shape.type;
 	if (to->kind != TYPE_INT || to->size == 8 || t->kind != TYPE_INT || t->is_open ||
-	    type_target(t) || s->value->is_const || is_within(t, is_flexible(s->value), to))
+	    type_target(t) || s->value->is_const || is_within(t, to))
 		return;
 	ctype_print(&name, v->let->named, STR(""));
 	diag_warn_at(w->d, "cut-value", span_of(w, s->value->mark),
