@@ -29,7 +29,6 @@ static const struct refusal { const char *option, *instead; } refusals[] = {
 	{"--emit-llvm",            "needs LLVM, which compiles no script here: --dump=program shows the code"},
 	{"--aot",                  "is not needed: a script is compiled in milliseconds"},
 	{"--mode",                 "has test, bench and format here: --dump=program shows what a script is compiled to"},
-	{"--debuginfo",            "is not needed for /usr/lib/debug and what debuginfod has fetched: debug files are found there by build id"},
 	{"--traceable-functions",  "is not read: the kernel says which of its functions can be traced"},
 };
 /* clang-format on */
@@ -80,19 +79,31 @@ static const char *take_dump(void *at, const struct option *o, const char *value
 	return take_choice(&run->dump_kind, o, value);
 }
 
-/* As NOPAL_NO_FEATURES, whose names are added to. */
-static const char *take_feature(void *at, const struct option *o, const char *value)
+/* The variable of the environment has what it had, and the value. */
+static const char *add_to(const char *variable, char between, const char *value)
 {
-	const char *others = getenv("NOPAL_NO_FEATURES");
+	const char *others = getenv(variable);
 	char *all = NULL;
-	int len = asprintf(&all, "%s,%s", others ? others : "", value);
+	int len = asprintf(&all, "%s%c%s", others ? others : "", between, value);
 
-	(void)at;
-	(void)o;
-	if (len >= 0 && setenv("NOPAL_NO_FEATURES", all, 1))
+	if (len >= 0 && setenv(variable, all, 1))
 		len = -1;
 	free(all);
 	return len < 0 ? "more memory" : NULL;
+}
+
+static const char *take_feature(void *at, const struct option *o, const char *value)
+{
+	(void)at;
+	(void)o;
+	return add_to("NOPAL_NO_FEATURES", ',', value);
+}
+
+static const char *take_debuginfo(void *at, const struct option *o, const char *value)
+{
+	(void)at;
+	(void)o;
+	return add_to("NOPAL_DEBUGINFO", ':', value);
 }
 
 /* clang-format off */
@@ -110,6 +121,7 @@ static const struct option script_options[] = {
 	{NULL, "--bench",              NULL,               take_flag,      AT(bench),                  "run the bench probes, each for a while, and say how long they take"},
 	{NULL, "--probe-filter",       "REGEX",            take_text,      AT(run.options.probe_filter), "attach only the probes whose names match REGEX, and BEGIN and END"},
 	{NULL, "--no-feature",         "NAME",             take_feature,   0,                          "do not use these features of the kernel, a list with commas; 'nopal doctor' shows their names"},
+	{NULL, "--debuginfo",          "FOLDER",           take_debuginfo, 0,                          "look for debug files in FOLDER, too; several have colons between them"},
 	{NULL, "--unsafe",             NULL,               take_flag,      AT(run.options.unsafe),     "allow system(), and uprobes at addresses that were not checked"},
 	{"-k", NULL,                   NULL,               take_flag,      AT(run.options.report_missing_keys), "also report reads and deletions of keys that a map does not have, and what failed each second"},
 	{NULL, "--no-warnings",        NULL,               take_flag,      AT(run.no_warnings),        "do not show warnings"},
@@ -125,7 +137,6 @@ static const struct option script_options[] = {
 	{NULL, "--emit-elf",           "FILE",             take_refused,   0,                          NULL},
 	{NULL, "--emit-llvm",          "FILE",             take_refused,   0,                          NULL},
 	{NULL, "--aot",                "FILE",             take_refused,   0,                          NULL},
-	{NULL, "--debuginfo",          "DIR",              take_refused,   0,                          NULL},
 	{NULL, "--dwarf-pid",          "PID",              take_nothing,   0,                          NULL}, /* bpftrace's; stacks of all processes are walked */
 	{NULL, "--traceable-functions", "FILE",            take_refused,   0,                          NULL},
 	{"-b", "--btf",                NULL,               take_nothing,   0,                          NULL}, /* bpftrace's; types of the kernel are always known */

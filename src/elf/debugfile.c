@@ -54,7 +54,8 @@ static struct image *open_if_ours(const struct hunt *h, struct str path, const u
 	return NULL;
 }
 
-struct str debugfile_name(struct arena *a, struct str root, struct str id)
+/* Where a folder such as "/usr/lib/debug" has the file of a build-id. */
+static struct str name_in(struct arena *a, struct str root, struct str folder, struct str id)
 {
 	struct buf hex = BUF_INIT;
 	struct str path;
@@ -62,20 +63,45 @@ struct str debugfile_name(struct arena *a, struct str root, struct str id)
 	buf_hex_byte(&hex, id.ptr[0]);
 	buf_char(&hex, '/');
 	buf_hex_bytes(&hex, str_of(id.ptr + 1, id.len - 1));
-	path = arena_printf(a, "%.*s/usr/lib/debug/.build-id/%.*s.debug", STR_FMT(root),
+	path = arena_printf(a, "%.*s%.*s/.build-id/%.*s.debug", STR_FMT(root), STR_FMT(folder),
 			    STR_FMT(buf_as_str(&hex)));
 	buf_free(&hex);
 	return path;
 }
 
+struct str debugfile_name(struct arena *a, struct str root, struct str id)
+{
+	return name_in(a, root, STR("/usr/lib/debug"), id);
+}
+
+/* The next of the folders that --debuginfo names, with colons between; "": there are no more. */
+static struct str next_folder(struct str *folders)
+{
+	struct str folder = STR("");
+
+	while (folders->len && !folder.len)
+		folder = str_cut(folders, ':');
+	return folder;
+}
+
+static struct str chosen_folders(void)
+{
+	return str_from(getenv("NOPAL_DEBUGINFO"));
+}
+
 static struct image *open_by_build_id(struct hunt *h)
 {
-	struct str id = image_build_id(h->image), path;
+	struct str id = image_build_id(h->image), rest = chosen_folders(), folder, path;
+	struct image *found = NULL;
 
 	if (id.len < 2)
 		return NULL;
-	path = debugfile_name(&h->names, h->root, id);
-	return path.ptr ? open_if_ours(h, path, NULL) : NULL;
+	while (!found && (folder = next_folder(&rest)).len) {
+		path = name_in(&h->names, STR(""), folder, id);
+		found = path.ptr ? open_if_ours(h, path, NULL) : NULL;
+	}
+	path = found ? STR("") : debugfile_name(&h->names, h->root, id);
+	return path.len ? open_if_ours(h, path, NULL) : found;
 }
 
 /* Where debuginfod-find(1) keeps what it has fetched; nothing is fetched here. */
@@ -103,6 +129,28 @@ static struct image *open_by_cache(struct hunt *h)
 			    STR_FMT(buf_as_str(&hex)));
 	buf_free(&hex);
 	return path.ptr ? open_if_ours(h, path, NULL) : NULL;
+}
+
+/* The file that the link names, in the folders of --debuginfo, or where these have what is in
+ * `dir`. */
+static struct image *open_chosen(struct hunt *h, struct str dir, struct str name, uint32_t sum)
+{
+	struct str rest = chosen_folders(), folder;
+	struct image *found = NULL;
+
+	while (!found && (folder = next_folder(&rest)).len) {
+		const struct str places[] = {dir, STR("")};
+
+		for (size_t i = 0; i < COUNT(places) && !found; i++) {
+			struct str try =
+				arena_printf(&h->names, "%.*s%s%.*s/%.*s", STR_FMT(folder),
+					     places[i].len && *places[i].ptr != '/' ? "/" : "",
+					     STR_FMT(places[i]), STR_FMT(name));
+
+			found = try.ptr ? open_if_ours(h, try, &sum) : NULL;
+		}
+	}
+	return found;
 }
 
 /* The section's content: a file name, a NUL, padding to 4, the checksum. */
@@ -140,7 +188,7 @@ static struct image *open_by_link(struct hunt *h)
 		if (try.ptr && !str_eq(try, h->path))
 			found = open_if_ours(h, try, &sum);
 	}
-	return found;
+	return found ? found : open_chosen(h, dir, name, sum);
 }
 
 struct image *debugfile_open(const struct image *image, struct str path, struct str root)

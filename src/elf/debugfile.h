@@ -1,6 +1,7 @@
 /* The separate debug file of a stripped image: found by build-id under /usr/lib/debug/.build-id, or
- * by the name in .gnu_debuglink beside the image and under /usr/lib/debug, as debuggers find it; or
- * among what debuginfod-find(1) has fetched before. */
+ * by the name in .gnu_debuglink beside the image and under /usr/lib/debug, as debuggers find it; in
+ * the folders that NOPAL_DEBUGINFO names, with colons between; or among what debuginfod-find(1) has
+ * fetched before. */
 #ifndef NOPAL_ELF_DEBUGFILE_H
 #define NOPAL_ELF_DEBUGFILE_H
 

@@ -1,10 +1,10 @@
 # What debug information says of a program: names and types of parameters, results, lines, inlined functions.
 load ../helpers
 
-# nopal -c on a program with debug information: traced SCRIPT [PROGRAM]
+# nopal -c on a program with debug information: traced SCRIPT [PROGRAM [OPTION...]]
 traced() {
 	need_tracing
-	run --separate-stderr timeout 20 "$NOPAL" -q -e "$1" -c "${2:-$TARGETS/params}"
+	run --separate-stderr timeout 20 "$NOPAL" -q "${@:3}" -e "$1" -c "${2:-$TARGETS/params}"
 	[ "$status" -eq 0 ] || echo "$stderr"
 }
 
@@ -184,6 +184,25 @@ make_structs() {
 	strip params
 	objcopy --add-gnu-debuglink=params.debug params
 	traced 'uprobe:./params:use { print(args.n) }' ./params
+	[ "$output" = "-3" ]
+}
+
+@test "debug files are found in the folders of --debuginfo, by build id and by their link" {
+	local id
+	need_program objcopy
+	cp params linked
+	objcopy --only-keep-debug linked linked.debug
+	strip linked
+	cp linked by_id
+	id=$(readelf -n linked | awk '/Build ID/ { print $3 }')
+	mkdir -p "folder/.build-id/${id:0:2}" other
+	cp linked.debug "folder/.build-id/${id:0:2}/${id:2}.debug"
+	traced 'uprobe:./by_id:use { print(args.n) }' ./by_id --debuginfo "other:$PWD/folder"
+	[ "$output" = "-3" ]
+	objcopy --add-gnu-debuglink=linked.debug linked
+	mv linked.debug other/
+	run -1 "$NOPAL" --dry-run -e 'uprobe:./linked:use { print(args.n) }'
+	traced 'uprobe:./linked:use { print(args.n) }' ./linked --debuginfo "$PWD/nothing" --debuginfo other
 	[ "$output" = "-3" ]
 }
 
