@@ -49,11 +49,7 @@ setup() {
 	stop_tracer
 	# The prompt is back, and the closing of 600 sites, some 50 ms each, still goes on in a process of its own, as soon
 	# as that has given itself a name.
-	for _ in $(seq 50); do
-		! pgrep -x nopal-detach || break
-		sleep 0.02
-	done
-	pgrep -x nopal-detach
+	awaits pgrep -x nopal-detach
 	grep -qx '@: 600' "$output_file"
 }
 
