@@ -346,6 +346,10 @@ bool check_spelled_cast(struct check *c, struct expr *e);
 /* str(text, n), where the text is none that is in the script. */
 void check_shortened(struct check *c, struct expr *e);
 
+/* search.c: the rounds of strstr() at worst, one for each byte compared. */
+uint64_t search_most_rounds(const struct expr *e);
+/* normalize.c: a byte is looked at twice at most. */
+uint64_t normalize_most_rounds(const struct expr *e);
 /* series.c: is it a call of tseries()? */
 bool expr_is_series(const struct expr *e);
 /* The map `target` was assigned this value: is it a time series, as elsewhere? */

@@ -4,6 +4,7 @@
 #include "script/inside.h"
 
 #define MAX_DYNAMIC_ROUNDS (1u << 20)
+#define MAX_SEARCH_ROUNDS  (1u << 13)
 #define USUAL_ENTRIES	   256u /* of a map, for the limit of nested loops */
 
 /* Does the expression step a variable? Then reads before it must be copies: in $x + $x++ the left
@@ -153,30 +154,91 @@ static void lower_copies(struct lower *l, const struct stmt *s)
 	}
 }
 
-/* How many loops are nested within, at the deepest. */
-static unsigned loops_within(const struct stmt *s)
+static uint64_t usual_entries(const struct lower *l, const struct map *m)
 {
-	unsigned most = 0;
+	uint32_t most = map_entries(l->s, m);
+
+	return most < USUAL_ENTRIES ? most : USUAL_ENTRIES;
+}
+
+/* What runs in each round of a loop. */
+struct inner {
+	unsigned loops;	 /* nested within one another, at the deepest */
+	uint64_t rounds; /* of the longest loop that a call makes; 1: none does */
+};
+
+static struct inner inner_of_body(const struct lower *l, const struct stmt *s);
+
+static void deepen(struct inner *most, struct inner other)
+{
+	most->loops = other.loops > most->loops ? other.loops : most->loops;
+	most->rounds = other.rounds > most->rounds ? other.rounds : most->rounds;
+}
+
+/* Rounds of the loop that a call is made of. A search for a long text in another leaves most of
+ * those that it may need at worst to the loop around it. */
+static uint64_t call_rounds(const struct lower *l, const struct expr *e)
+{
+	struct str name = str_from(e->kind == EXPR_CALL && e->function ? e->function->name : "");
+	uint64_t search;
+
+	if (e->kind == EXPR_MAP && e->map && e->map->series.count)
+		return (uint64_t)e->map->series.count + 1;
+	if (str_eq_text(name, "len") && e->args[0]->kind == EXPR_MAP && !e->args[0]->arg_count)
+		return usual_entries(l, e->args[0]->map);
+	if (str_eq_text(name, "memcmp"))
+		return e->args[2]->value + 1;
+	if (str_eq_text(name, "normalize"))
+		return normalize_most_rounds(e);
+	if (!str_eq_text(name, "strstr") && !str_eq_text(name, "strcontains"))
+		return 1;
+	search = search_most_rounds(e);
+	return search < MAX_SEARCH_ROUNDS ? search : MAX_SEARCH_ROUNDS;
+}
+
+static struct inner inner_of_expr(const struct lower *l, const struct expr *e)
+{
+	struct inner most = inner_of_body(l, e ? e->body : NULL);
+
+	for (unsigned i = 0; e && i < e->arg_count; i++)
+		deepen(&most, inner_of_expr(l, e->args[i]));
+	if (e)
+		deepen(&most, (struct inner){.rounds = call_rounds(l, e)});
+	return most;
+}
+
+static struct inner inner_of_body(const struct lower *l, const struct stmt *s)
+{
+	struct inner most = {.rounds = 1};
 
 	for (; s; s = s->next) {
-		unsigned body = loops_within(s->body), other = loops_within(s->other);
+		struct inner body = inner_of_body(l, s->body);
 
-		body += s->kind == STMT_WHILE || s->kind == STMT_FOR ||
-			(s->kind == STMT_UNROLL && unroll_loops(s));
-		most = body > most ? body : most;
-		most = other > most ? other : most;
+		body.loops += s->kind == STMT_WHILE || s->kind == STMT_FOR ||
+			      (s->kind == STMT_UNROLL && unroll_loops(s));
+		deepen(&most, body);
+		deepen(&most, inner_of_body(l, s->other));
+		deepen(&most, inner_of_expr(l, s->target));
+		deepen(&most, inner_of_expr(l, s->value));
+		deepen(&most, inner_of_expr(l, s->to));
 	}
 	return most;
 }
 
-/* The rounds of a loop whose end is not known now: a fair part of what is left for nested ones.
- * Of n loops each gets the nth root of it, rounded down to a power of two. */
+/* The rounds of a loop whose end is not known now: a fair part of what is left for nested ones,
+ * and for those that calls make. Of n loops each gets the nth root of it, rounded down to a power
+ * of two. */
 static uint64_t dynamic_rounds(const struct lower *l, const struct stmt *s)
 {
-	uint64_t left = PROGRAM_MAX_ROUNDS / l->rounds;
-	unsigned bits = left ? 63 - (unsigned)__builtin_clzll(left) : 0;
-	uint64_t rounds = UINT64_C(1) << (bits / (loops_within(s->body) + 1));
+	struct inner inner = inner_of_body(l, s->body);
+	uint64_t left, rounds;
+	unsigned bits;
 
+	if (s->kind == STMT_WHILE)
+		deepen(&inner, inner_of_expr(l, s->value));
+	left = PROGRAM_MAX_ROUNDS / l->rounds / inner.rounds;
+	bits = left ? 63 - (unsigned)__builtin_clzll(left) : 0;
+	rounds = UINT64_C(1) << (bits / (inner.loops + 1));
 	return rounds > MAX_DYNAMIC_ROUNDS ? MAX_DYNAMIC_ROUNDS : rounds;
 }
 
@@ -212,9 +274,9 @@ void loop_open(struct lower *l, struct mark mark, uint64_t rounds, struct loop *
 struct insn *loop_open_entries(struct lower *l, struct mark mark, const struct map *m, uint16_t key,
 			       struct loop *loop)
 {
-	uint64_t most = map_entries(l->s, m) < USUAL_ENTRIES ? map_entries(l->s, m) : USUAL_ENTRIES;
 	bool is_word = type_is_word(&m->value) || type_is_aggregate(&m->value);
-	struct insn *i = open_loop(l, mark, is_word ? OP_EACH : OP_EACH_COPY, most, loop);
+	struct insn *i =
+		open_loop(l, mark, is_word ? OP_EACH : OP_EACH_COPY, usual_entries(l, m), loop);
 
 	i->map = (uint16_t)m->index;
 	i->s = key;

@@ -202,6 +202,8 @@ static void check_len(struct check *c, struct expr *e)
 		return;
 	}
 	a->map = check_map(c, a->text);
+	if (!c->err && !c->d && !a->map->has_value)
+		return; /* what is assigned may be made of the number: @m[len(@m)] = 1 */
 	check_filled(c, a, "used");
 	if (!c->err && a->map->key.kind == TYPE_NONE)
 		check_error(c, a, "key-mismatch", "'%.*s' has no keys to count",

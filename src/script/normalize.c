@@ -431,10 +431,15 @@ static void check_normalize(struct check *c, struct expr *e)
 		type_text(TYPE_STR, a->kind == EXPR_STRING ? a->text.len : a->shape.type.size));
 }
 
-/* A byte is looked at twice at most: so many rounds, or what is left to a loop within loops. */
+uint64_t normalize_most_rounds(const struct expr *e)
+{
+	return 2 * (uint64_t)e->shape.type.size + 4;
+}
+
+/* So many rounds, or what is left to a loop within loops. */
 static uint64_t rounds_of(const struct lower *l, const struct expr *e)
 {
-	uint64_t worst = 2 * (uint64_t)e->shape.type.size + 4;
+	uint64_t worst = normalize_most_rounds(e);
 	uint64_t left = PROGRAM_MAX_ROUNDS / l->rounds;
 
 	return worst < left || !left ? worst : left;

@@ -9,12 +9,16 @@ static uint64_t most_bytes(const struct expr *e)
 	return e->kind == EXPR_STRING ? e->text.len : e->shape.type.size;
 }
 
-/* Rounds of a search: one for each byte compared, at worst. A search that is part of a loop takes
- * what the loop leaves to it; when that is not enough, the engine counts the loop as cut short. */
+uint64_t search_most_rounds(const struct expr *e)
+{
+	return (most_bytes(e->args[0]) + 1) * (most_bytes(e->args[1]) + 1);
+}
+
+/* A search that is part of a loop takes what the loop leaves to it; when that is not enough, the
+ * engine counts the loop as cut short. */
 static uint64_t search_rounds(const struct lower *l, const struct expr *e)
 {
-	uint64_t text = most_bytes(e->args[0]), wanted = most_bytes(e->args[1]);
-	uint64_t worst = (text + 1) * (wanted + 1), left = PROGRAM_MAX_ROUNDS / l->rounds;
+	uint64_t worst = search_most_rounds(e), left = PROGRAM_MAX_ROUNDS / l->rounds;
 
 	return worst < left || !left ? worst : left;
 }
