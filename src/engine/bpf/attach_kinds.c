@@ -97,8 +97,33 @@ static int sample_process(struct links *l, const struct attach_options *o,
 	return err;
 }
 
+/* Virtual machines may take watchpoints that then see nothing. */
+static bool watchpoints_fire(void)
+{
+	static volatile long watched;
+	struct perf_event_attr attr = {.type = PERF_TYPE_BREAKPOINT,
+				       .sample_period = 1,
+				       .bp_type = WATCH_WRITE,
+				       .bp_addr = (uint64_t)(uintptr_t)&watched,
+				       .bp_len = sizeof(watched),
+				       .exclude_kernel = 1};
+	int event = kernel_perf_open(&attr, 0, -1);
+	uint64_t count = 0;
+	bool fire;
+
+	if (event < 0)
+		return true; /* the watchpoint that is asked for fails likewise, or does not */
+	watched = 1;
+	fire = read(event, &count, sizeof(count)) != (ssize_t)sizeof(count) || count;
+	close(event);
+	return fire;
+}
+
 static const char *counter_refusal(const struct attach *at, int err)
 {
+	if (at->kind == ATTACH_WATCHPOINT && err == -ENOTSUP)
+		return "a watchpoint of nopal's own saw nothing (virtual machines may take "
+		       "watchpoints that never fire)";
 	if (at->kind == ATTACH_WATCHPOINT && err == -EINVAL)
 		return "this CPU has no watchpoint of this length and mode (x86 watches w and rw, "
 		       "and x with length 8), or the address is not a multiple of the length";
@@ -135,7 +160,9 @@ static int attach_sample(struct links *l, const struct attach_options *o, const 
 		attr.bp_addr = at->offset;
 		attr.bp_len = at->mode == WATCH_EXEC ? sizeof(long) : at->length;
 	}
-	if (is_watch && o->process)
+	if (is_watch && !watchpoints_fire())
+		err = -ENOTSUP;
+	else if (is_watch && o->process)
 		err = sample_process(l, o, &attr, program_fd);
 	else
 		err = sample_everywhere(l, o, &attr, program_fd);
