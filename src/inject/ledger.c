@@ -164,13 +164,19 @@ int ledger_read(struct inject *x, uint64_t ledger, uint64_t number, struct ledge
 	return !err && out->len > INJECT_PATCH_MAX ? -EPROTO : err;
 }
 
+/* One that was killed may stay a zombie: its parent need not ask for its status. */
+static bool is_started_then(pid_t pid, uint64_t started)
+{
+	return process_stat_number(pid, STAT_STARTED) == started &&
+	       process_stat_number(pid, STAT_PROGRAM);
+}
+
 /* It is this process, as it is seen here. */
 static int is_tracer(void *arg, pid_t pid)
 {
 	const struct ledger_head *head = arg;
 
-	return names_of(pid) == head->names &&
-	       process_stat_number(pid, STAT_STARTED) == head->started;
+	return names_of(pid) == head->names && is_started_then(pid, head->started);
 }
 
 /* A tracer in another pid namespace has another number here, or cannot be seen from here: then it
@@ -188,7 +194,7 @@ bool ledger_tracer_lives(const struct ledger_head *head)
 		return false;
 	if (head->names != names_of(getpid()))
 		return lives_elsewhere(head);
-	return process_stat_number((pid_t)head->tracer, STAT_STARTED) == head->started;
+	return is_started_then((pid_t)head->tracer, head->started);
 }
 
 bool ledger_is_of(const struct ledger_head *head, pid_t tracer)

@@ -483,6 +483,22 @@ input()' "$dir/pluglib" 70
 	[ "$status" = 1 ]
 }
 
+@test "a tracer that was killed, and whose parent does not ask for its status, was taken for one that traces" {
+	start_target "$tick" loop 100000000 2 1
+	# The shell becomes a program that knows of no child.
+	bash -c '"$1" -q --user -p "$2" -e "usdt:$3:tick:loop { @ = count() }" >/dev/null 2>&1 & echo $! >"$4"; exec sleep 60' - "$NOPAL" $target "$tick" "$dir/tracer" 3>&- &
+	parent=$!
+	sleep 1
+	kill -9 "$(cat "$dir/tracer")"
+	sleep 0.2
+	grep -q '^State:.*zombie' "/proc/$(cat "$dir/tracer")/status"
+	run timeout -s INT 1 "$NOPAL" -q --user -p $target -e "usdt:$tick:tick:loop { @ = count() }"
+	kill $parent
+	echo "$output"
+	[[ "$output" == *"@: "[1-9]* ]]
+	[[ "$output" != *warning* ]]
+}
+
 # poke ADDRESS BYTE: write the first byte of the 10-byte nop after the 1-byte nop at ADDRESS.
 poke() {
 	printf "$2" | dd of="/proc/$target/mem" bs=1 seek=$(($1 + 1)) conv=notrunc status=none
