@@ -48,3 +48,30 @@ reads() {
 @test "a library that is unloaded while it is read" {
 	reads library "$dir/pluglib"
 }
+
+@test "text on the heap was (unreadable) once the main thread had ended" {
+	cat >"$dir/alone.c" <<-'END'
+		#include "nopal/sdt.h"
+		#include <pthread.h>
+		#include <string.h>
+		static void *fire(void *main)
+		{
+			char *text = strdup("on the heap");
+			pthread_join(*(pthread_t *)main, NULL);
+			for (int i = 0; i < 1000; i++)
+				NOPAL_PROBE(alone, text, text);
+			return NULL;
+		}
+		int main(void)
+		{
+			static pthread_t self, other;
+			self = pthread_self();
+			pthread_create(&other, NULL, fire, &self);
+			pthread_exit(NULL);
+		}
+	END
+	cc -O2 -I"$ROOT/include" -o "$dir/alone" "$dir/alone.c" -lpthread
+	run timeout 60 "$NOPAL" --user -q -e "usdt:$dir/alone:alone:text { @[str(arg0)] = count() }" -c "$dir/alone"
+	echo "$output"
+	grep -qx '@\[on the heap\]: 1000' <<<"$output"
+}

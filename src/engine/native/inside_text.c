@@ -60,14 +60,15 @@ struct extent { /* struct iovec */
 	uint64_t address, len;
 };
 
-/* Bytes of this process, by system call: process_vm_readv(2) or process_vm_writev(2). */
+/* Bytes of this process, by system call: process_vm_readv(2) or process_vm_writev(2). They take the
+ * number of a thread, too: that of the process says nothing when its main thread has ended. */
 static bool copy_by_call(const struct hit *h, int64_t number, uint64_t ours, uint64_t address,
 			 uint64_t len)
 {
 	struct extent here = {ours, len}, there = {address, len};
-	int64_t pid = inside_call(h, CALL_GETPID, 0, 0, 0, 0, 0);
+	int64_t tid = inside_call(h, CALL_GETTID, 0, 0, 0, 0, 0);
 
-	return inside_call(h, number, (uint64_t)pid, (uintptr_t)&here, 1, (uintptr_t)&there, 1) ==
+	return inside_call(h, number, (uint64_t)tid, (uintptr_t)&here, 1, (uintptr_t)&there, 1) ==
 	       (int64_t)len;
 }
 
