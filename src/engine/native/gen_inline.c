@@ -6,15 +6,15 @@
 static void write_abort(struct gen *g, const struct cold *cold)
 {
 	asm_rseq_signature(g->code);
-	asm_bind(g->code, cold->back2); /* the jump back is all */
+	asm_bind(g->code, cold->back2); /* the jump there is all */
 }
 
-struct sequence sequence_from(struct gen *g, int retry, uint32_t cpus, int cold)
+struct sequence sequence_begin(struct gen *g, uint32_t cpus, int cold)
 {
 	struct native_code *c = g->code;
 	struct sequence s = {asm_label(c), asm_label(c), asm_label(c)};
 
-	native_cold(g, NULL, write_abort, retry);
+	native_cold(g, NULL, write_abort, cold);
 	if (c->failed)
 		return s;
 	g->colds[g->cold_count - 1].back2 = s.abort;
@@ -26,11 +26,6 @@ struct sequence sequence_from(struct gen *g, int retry, uint32_t cpus, int cold)
 	asm_alu_imm(c, ALU_CMP, ACC, (int32_t)cpus);
 	asm_jump_if(c, COND_AE, cold);
 	return s;
-}
-
-struct sequence sequence_begin(struct gen *g, uint32_t cpus, int cold)
-{
-	return sequence_from(g, asm_here(g->code), cpus, cold);
 }
 
 void sequence_end(struct gen *g, const struct sequence *s)

@@ -1,11 +1,12 @@
 /* What is done in the trampoline itself, in a restartable sequence (rseq): adding to a cell of an
- * aggregate, and a record of plain words. The kernel restarts a thread that it interrupts in such a
- * sequence, unless its last instruction was executed. So nobody else runs on this CPU between the
- * first instruction and the last, and memory that belongs to the CPU is changed without atomic
- * instructions, by the last instruction alone. Whatever does not go the usual way is left to the
- * functions of inside.h.
+ * aggregate, and a record of plain words. The kernel takes a thread that it interrupts in such a
+ * sequence out of it, unless its last instruction was executed. So nobody else runs on this CPU
+ * between the first instruction and the last, and memory that belongs to the CPU is changed without
+ * atomic instructions, by the last instruction alone. Whatever does not go the usual way is left to
+ * the functions of inside.h, and so is what was interrupted: a debugger that runs one instruction
+ * after the other interrupts each time.
  *
- *	retry:	ACC = address of the sequence	; struct rseq_cs, after the code
+ *		ACC = address of the sequence	; struct rseq_cs, after the code
  *		thread.rseq_cs = ACC
  *	start:	ACC = thread.cpu_id
  *		...				; may jump out, having changed nothing that counts
@@ -22,10 +23,8 @@ struct sequence {
 	int start, end, abort;
 };
 
-/* Begin a sequence, which is restarted at `retry`; ACC = the CPU. `cold`: where to go when that is
- * none of the `cpus`. Ruins ACC. */
-struct sequence sequence_from(struct gen *g, int retry, uint32_t cpus, int cold);
-/* ... which is restarted from here. */
+/* Begin a sequence; ACC = the CPU. `cold`: where to go when that is none of the `cpus`, or the
+ * thread was interrupted. Ruins ACC. */
 struct sequence sequence_begin(struct gen *g, uint32_t cpus, int cold);
 /* The instruction before was the commit. */
 void sequence_end(struct gen *g, const struct sequence *s);

@@ -336,7 +336,7 @@ void native_inline_record(struct gen *g, const struct insn *in)
 		return;
 	g->colds[g->cold_count - 1].back2 = back;
 	find_size(g, in);
-	s = sequence_from(g, again, g->place->layout->cpus, aside);
+	s = sequence_begin(g, g->place->layout->cpus, aside);
 	find_ring(g);
 	add_size(g, in, W2, W1);
 	asm_alu_load(c, ALU_CMP, W2, MEM(TMP, offsetof(struct ring_head, limit)));
