@@ -244,16 +244,37 @@ static int open_memory(struct inject *x, struct diag *d)
 	return err ? refuse_access(x->pid, err, d) : 0;
 }
 
-int process_open(pid_t pid, struct inject **out, struct diag *d)
+static struct inject *new_process(pid_t pid)
 {
 	struct inject *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return NULL;
+	x->pid = pid;
+	x->mem_fd = -1;
+	x->dd = 0xf0;
+	return x;
+}
+
+int process_look(pid_t pid, struct inject **out)
+{
+	struct inject *x = new_process(pid);
+	int err = x ? open_memory(x, NULL) : -ENOMEM;
+
+	if (err)
+		process_close(x);
+	else
+		*out = x;
+	return err;
+}
+
+int process_open(pid_t pid, struct inject **out, struct diag *d)
+{
+	struct inject *x = new_process(pid);
 	int err;
 
 	if (!x)
 		return -ENOMEM;
-	x->pid = pid;
-	x->mem_fd = -1;
-	x->dd = 0xf0;
 	err = check_status(x, d);
 	if (!err)
 		err = check_program(x, d);

@@ -121,6 +121,8 @@ struct inject {
 
 /* What inject_open() and inject_close() do, except for what other sessions left. */
 int process_open(pid_t pid, struct inject **out, struct diag *d);
+/* To read its memory alone, also of one that cannot be traced because it has a debugger. */
+int process_look(pid_t pid, struct inject **out);
 /* Is it stopped under our ptrace, as a command that has not begun is? */
 bool process_is_held(const struct inject *x);
 /* The process that traces thread `tid` by ptrace; 0: none but this one. */

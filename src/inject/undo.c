@@ -130,7 +130,7 @@ bool inject_is_inherited(pid_t pid)
 	struct inject *x;
 	bool is;
 
-	if (!count || process_open(pid, &x, NULL))
+	if (!count || process_look(pid, &x))
 		return false;
 	is = has_ledger_of(x, ledgers, count, getpid());
 	process_close(x);

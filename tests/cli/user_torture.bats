@@ -113,6 +113,46 @@ counts() {
 	grep -qx '@n: 120000' "$output_file"
 }
 
+@test "a child that its parent runs one instruction at a time: it went on for ever at its first event" {
+	cat >"$dir/steps.c" <<-'END'
+		#include "nopal/sdt.h"
+		#include <signal.h>
+		#include <stdio.h>
+		#include <sys/ptrace.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			int status, steps = 0;
+			pid_t child = fork();
+			if (!child) {
+				ptrace(PTRACE_TRACEME, 0, 0, 0);
+				raise(SIGSTOP);
+				for (int i = 0; i < 20; i++)
+					NOPAL_PROBE(steps, hit, i, "the text");
+				_exit(7);
+			}
+			while (waitpid(child, &status, 0) == child && WIFSTOPPED(status) && ++steps < 10000000)
+				ptrace(PTRACE_SINGLESTEP, child, 0, 0);
+			printf("%d after %s steps\n", WEXITSTATUS(status), steps > 100 ? "many" : "few");
+			return 0;
+		}
+	END
+	cc -O2 -I"$ROOT/include" -o "$dir/steps" "$dir/steps.c"
+	hit="usdt:$dir/steps:steps:hit"
+	for actions in '@n = count()' '@n = count(); @[str(arg1)] = count()' '@n = count(); @h = hist(arg0)' '@n = count(); @s[arg0] = sum(arg0)' \
+		'@n = count(); printf("%d\n", arg0)' '@n = count(); printf("%s %d\n", str(arg1), arg0)' '@n = count(); @last[tid] = nsecs'; do
+		run timeout 60 "$NOPAL" --user -q -e "$hit { $actions }" -c "$dir/steps"
+		echo "$output"
+		[ "$status" = 0 ]
+		grep -qx '7 after many steps' <<<"$output"
+		grep -qx '@n: 20' <<<"$output"
+		[[ "$actions" != *printf* ]] || [ "$(grep -cE '^(the text )?[0-9]+$' <<<"$output")" = 20 ]
+		# It inherits all from its parent, so that its debugger is in nobody's way.
+		! grep -q 'warning' <<<"$output"
+	done
+}
+
 @test "programs of musl and static ones, by pid" {
 	for how in "musl-gcc -O2" "musl-gcc -O2 -static" "cc -O2 -static"; do
 		command -v ${how%% *} >/dev/null || continue
