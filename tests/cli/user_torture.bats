@@ -149,7 +149,7 @@ counts() {
 		grep -qx '@n: 20' <<<"$output"
 		[[ "$actions" != *printf* ]] || [ "$(grep -cE '^(the text )?[0-9]+$' <<<"$output")" = 20 ]
 		# It inherits all from its parent, so that its debugger is in nobody's way.
-		! grep -q 'warning' <<<"$output"
+		[[ "$output" != *warning* ]]
 	done
 }
 
