@@ -201,7 +201,7 @@ detachers() {
 }
 
 @test "detaching many sites took 50 ms each, before any output" {
-	older_kernel 60
+	older_kernel 150
 	start_tracer "usdt:$PWD/sites:many:* { @[probe] = count() } usdt:$tick:tick:gate { @n = count() } END { printf(\"end\\n\") }"
 	[ "$("$tick" active | head -1)" = 1 ]
 	start=${EPOCHREALTIME/./}
@@ -211,7 +211,7 @@ detachers() {
 	took=$(((${EPOCHREALTIME/./} - start) / 1000))
 	echo "took $took ms, goes on in ${left:-no process}"
 	[ "$status" = 0 ]
-	[ "$took" -lt 2500 ] || [ -n "$left" ] # on a busy machine: it goes on in the background
+	[ "$took" -lt 7000 ] || [ -n "$left" ] # one after the other take 7.5 s
 	grep -q '^end$' "$output_file"
 	grep -q '^@n: 1$' "$output_file"
 	# What is left to do is done in the background.
