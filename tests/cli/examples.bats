@@ -24,6 +24,7 @@ missing() {
 	the kernel has no symbol '
 	the kernel has no BTF|types of the kernel
 	there is no probe '(raw)?tracepoint:
+	a watchpoint of nopal's own saw nothing
 	END
 }
 
