@@ -93,6 +93,8 @@ need_probes() {
 	printf 'void _start(void) { for (;;) ; }' | gcc -m32 -nostdlib -static -x c - -o small || skip "needs a compiler for 32 bits"
 	./small 3>&- &
 	target=$!
+	sleep 0.5
+	kill -0 $target 2>/dev/null || skip "this kernel runs no 32-bit programs"
 	run "$NOPAL" --engine=native -p $target -e 'usdt:/usr/bin/python3.11:python:audit { @ = count() }'
 	[ "$status" = 1 ]
 	need_tracing
