@@ -105,14 +105,18 @@ int native_agent_accept(int fd, pid_t *pid)
 }
 
 /* Who is in the queue has its connection closed, as by one that has looked at it. */
-void native_agent_stop(int fd)
+uint64_t native_agent_stop(int fd)
 {
+	uint64_t left = 0;
 	pid_t pid;
 	int one;
 
 	shutdown(fd, SHUT_RD); /* who comes now is refused */
-	while ((one = native_agent_accept(fd, &pid)) >= 0)
+	while ((one = native_agent_accept(fd, &pid)) >= 0) {
+		left += native_agent_has_left(one);
 		close(one);
+	}
+	return left;
 }
 
 bool native_agent_has_left(int one)

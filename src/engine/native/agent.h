@@ -3,6 +3,7 @@
 #ifndef NOPAL_ENGINE_NATIVE_AGENT_H
 #define NOPAL_ENGINE_NATIVE_AGENT_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
@@ -25,7 +26,7 @@ int native_agent_listen(int fd);
 int native_agent_accept(int fd, pid_t *pid);
 /* Has the process, whose descriptor this is, stopped waiting, or ended? */
 bool native_agent_has_left(int one);
-/* All that wait go on, and those that come later. */
-void native_agent_stop(int fd);
+/* All that wait go on, and those that come later. How many had stopped waiting, or had ended. */
+uint64_t native_agent_stop(int fd);
 
 #endif

@@ -126,8 +126,12 @@ void native_let_go(struct native *e)
 {
 	struct native_waiting *w = &e->waiting;
 
-	while (w->agent_count)
-		close(w->agents[--w->agent_count]);
+	while (w->agent_count) {
+		int one = w->agents[--w->agent_count];
+
+		e->given_up += native_agent_has_left(one);
+		close(one);
+	}
 }
 
 int native_answer_agents(struct native *e, struct diag *d)
