@@ -36,14 +36,15 @@ struct hunt {
 	struct arena names;
 };
 
-/* Open `path` if it is a file of the same build: same build-id, or, without one, same checksum. */
+/* Open `path` if it is a file of the same build: same build-id, or, without one, same checksum.
+ * A path without text is one that found no memory. */
 static struct image *open_if_ours(const struct hunt *h, struct str path, const uint32_t *sum)
 {
 	const struct image *image = h->image;
 	struct str id = image_build_id(image);
 	struct image *found;
 
-	if (access(path.ptr, R_OK) || image_open(path.ptr, &found, NULL))
+	if (!path.ptr || access(path.ptr, R_OK) || image_open(path.ptr, &found, NULL))
 		return NULL;
 	image_set_budget(found, image->budget);
 	if ((!h->trusted || file_is_roots(found->file)) && found->machine == image->machine &&
@@ -91,17 +92,14 @@ static struct str chosen_folders(void)
 
 static struct image *open_by_build_id(struct hunt *h)
 {
-	struct str id = image_build_id(h->image), rest = chosen_folders(), folder, path;
+	struct str id = image_build_id(h->image), rest = chosen_folders(), folder;
 	struct image *found = NULL;
 
 	if (id.len < 2)
 		return NULL;
-	while (!found && (folder = next_folder(&rest)).len) {
-		path = name_in(&h->names, STR(""), folder, id);
-		found = path.ptr ? open_if_ours(h, path, NULL) : NULL;
-	}
-	path = found ? STR("") : debugfile_name(&h->names, h->root, id);
-	return path.len ? open_if_ours(h, path, NULL) : found;
+	while (!found && (folder = next_folder(&rest)).len)
+		found = open_if_ours(h, name_in(&h->names, STR(""), folder, id), NULL);
+	return found ? found : open_if_ours(h, debugfile_name(&h->names, h->root, id), NULL);
 }
 
 /* Where debuginfod-find(1) keeps what it has fetched; nothing is fetched here. */
@@ -128,7 +126,7 @@ static struct image *open_by_cache(struct hunt *h)
 	path = arena_printf(&h->names, "%.*s/%.*s/debuginfo", STR_FMT(folder),
 			    STR_FMT(buf_as_str(&hex)));
 	buf_free(&hex);
-	return path.ptr ? open_if_ours(h, path, NULL) : NULL;
+	return open_if_ours(h, path, NULL);
 }
 
 /* The file that the link names, in the folders of --debuginfo, or where these have what is in
@@ -147,7 +145,7 @@ static struct image *open_chosen(struct hunt *h, struct str dir, struct str name
 					     places[i].len && *places[i].ptr != '/' ? "/" : "",
 					     STR_FMT(places[i]), STR_FMT(name));
 
-			found = try.ptr ? open_if_ours(h, try, &sum) : NULL;
+			found = open_if_ours(h, try, &sum);
 		}
 	}
 	return found;
