@@ -98,17 +98,12 @@ static bool has_signal(pid_t tid)
 /* The letter in /proc/TID/stat: R S D T t Z X; X also when it is gone. */
 static char state_of(pid_t tid)
 {
-	struct buf text = BUF_INIT;
-	char path[64], state = 'X';
+	char text[STAT_MAX];
 	const char *end;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
-	if (!file_slurp(path, STAT_MAX, &text)) {
-		end = strrchr(text.ptr, ')');
-		state = end && end[1] == ' ' ? end[2] : 'X';
-	}
-	buf_free(&text);
-	return state;
+	text[process_read_start(tid, "stat", text, sizeof(text) - 1)] = 0;
+	end = strrchr(text, ')');
+	return end && end[1] == ' ' ? end[2] : 'X';
 }
 
 static bool has_ended(pid_t tid)
@@ -260,21 +255,14 @@ struct place {
 static struct place place_asleep(pid_t tid)
 {
 	struct str rest, word = STR(""), before = word;
-	struct buf text = BUF_INIT;
-	struct place place = {0};
-	char path[64];
+	char text[STAT_MAX];
 
-	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)tid);
-	if (!file_slurp(path, STAT_MAX, &text)) {
-		rest = str_trim(buf_as_str(&text));
-		while (rest.len) {
-			before = word;
-			word = str_cut(&rest, ' ');
-		}
-		place = (struct place){hex_word(word), hex_word(before)}; /* 0: "running" */
+	rest = str_trim(str_of(text, process_read_start(tid, "syscall", text, sizeof(text))));
+	while (rest.len) {
+		before = word;
+		word = str_cut(&rest, ' ');
 	}
-	buf_free(&text);
-	return place;
+	return (struct place){hex_word(word), hex_word(before)}; /* 0: "running" */
 }
 
 static struct place place_of(const struct thread *t)
