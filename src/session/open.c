@@ -369,8 +369,7 @@ static int open_engines(struct nopal_trace *t, const struct engine_options *opti
 	int err = engine_set_open(c->kinds, c->count, options, &t->engine, &said);
 
 	if (err && err != -ESRCH && t->pid && c->count > 1 && c->kinds[0] == &engine_native) {
-		diag_warn(d, "user-mode-refused", "%.*s: the kernel traces it",
-			  STR_FMT(said.first ? said.first->text : STR("no user mode")));
+		native_say_refused(d, &said);
 		c->kinds[0] = c->kinds[--c->count];
 		err = engine_set_open(c->kinds, c->count, options, &t->engine, d);
 	} else {

@@ -370,6 +370,12 @@ static int native_attach(struct engine *engine, struct diag *d)
 	return 0;
 }
 
+void native_say_refused(struct diag *d, const struct diag *said)
+{
+	diag_warn(d, "user-mode-refused", "%.*s: the kernel traces it",
+		  STR_FMT(said->first ? said->first->text : STR("no user mode")));
+}
+
 /* The other engine traces a process that cannot be traced here, if it takes all of it. */
 static int native_enter(struct engine *engine, struct diag *d)
 {
@@ -381,8 +387,7 @@ static int native_enter(struct engine *engine, struct diag *d)
 	if (!err) {
 		err = attach_process(e, &said);
 	} else if (err != -ENOMEM && !native_give_all(e)) {
-		diag_warn(d, "user-mode-refused", "%.*s: the kernel traces it",
-			  STR_FMT(said.first ? said.first->text : STR("no user mode")));
+		native_say_refused(d, &said);
 		e->is_refused = true;
 		diag_free(&said);
 		return 0;

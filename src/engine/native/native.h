@@ -2,7 +2,11 @@
 #ifndef NOPAL_ENGINE_NATIVE_NATIVE_H
 #define NOPAL_ENGINE_NATIVE_NATIVE_H
 
+#include "base/diag.h"
+
 /* Why there is no user mode on this machine; NULL: there is. */
 const char *native_problem(void);
+/* Warn that the kernel traces a process because user mode cannot; `said` has the reason. */
+void native_say_refused(struct diag *d, const struct diag *said);
 
 #endif
