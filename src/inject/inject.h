@@ -223,4 +223,20 @@ bool inject_is_inherited(pid_t pid);
 /* Undo what this tracer left in children that traced processes got by fork. */
 void inject_clean_children(void);
 
+/* ---- inherit.c */
+
+/* /proc/PID/mem, to be read; -errno. */
+int inject_open_memory(pid_t pid);
+/* Is this the memory of a child of fork that has what `of` had then, and nothing of its own? Read
+ * bytes of it. */
+bool inject_is_heir(const struct inject *of, int memory, uint64_t address, void *bytes, size_t len);
+/* Such a child becomes a process of its own, with what it has. Errors are those of inject_open().
+ */
+int inject_inherit(const struct inject *from, pid_t pid, struct inject **out, struct diag *d);
+/* A copy of a site of its parent: is it enabled in the child, too? If not, it is to be planned
+ * anew. */
+bool inject_inherit_site(struct inject *x, struct inject_site *s);
+/* Is this memory that was planned and mapped? */
+bool inject_has_code(const struct inject *x, uint64_t start, uint64_t end);
+
 #endif

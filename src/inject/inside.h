@@ -305,7 +305,7 @@ struct ledger_head {
 	uint64_t tracer;  /* pid */
 	uint64_t started; /* when the tracer did: field 22 of /proc/PID/stat */
 	uint64_t names;	  /* the pid namespace that it is in, and its number of */
-	uint64_t unused;
+	uint64_t process; /* for which it was made; a child of fork has its parent's number */
 };
 
 struct ledger_entry {

@@ -28,7 +28,8 @@ int ledger_start(struct inject *x)
 	const struct ledger_head head = {.magic = LEDGER_MAGIC,
 					 .tracer = (uint64_t)getpid(),
 					 .started = process_stat_number(getpid(), STAT_STARTED),
-					 .names = names_of(getpid())};
+					 .names = names_of(getpid()),
+					 .process = (uint64_t)x->pid};
 
 	x->ledger_count = 0;
 	return inject_write(x, x->ledger, &head, sizeof(head));
