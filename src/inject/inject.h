@@ -233,7 +233,7 @@ bool inject_is_heir(const struct inject *of, int memory, uint64_t address, void 
 /* Such a child becomes a process of its own, with what it has. Errors are those of inject_open().
  */
 int inject_inherit(const struct inject *from, pid_t pid, struct inject **out, struct diag *d);
-/* A copy of a site of its parent: is it enabled in the child, too? If not, it is to be planned
+/* A copy of a site of its parent: is it enabled in the child, too? If not, it must be planned
  * anew. */
 bool inject_inherit_site(struct inject *x, struct inject_site *s);
 /* Is this memory that was planned and mapped? */

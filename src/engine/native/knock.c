@@ -50,11 +50,16 @@ uint64_t knock_given_up(const struct native_store *s)
 	return word_load(&knocks_of(s)->given_up);
 }
 
+uint64_t knock_place(const struct native_process *p)
+{
+	return inject_world(p->x)->process + offsetof(struct process_page, knocks);
+}
+
 uint64_t knock_count(const struct native_process *p)
 {
-	uint64_t at = inject_world(p->x)->process + offsetof(struct process_page, knocks), count;
+	uint64_t count;
 
-	return inject_read(p->x, at, &count, sizeof(count)) ? 0 : count;
+	return inject_read(p->x, knock_place(p), &count, sizeof(count)) ? 0 : count;
 }
 
 bool knock_follows(const struct native_process *p, uint64_t before)

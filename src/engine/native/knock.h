@@ -19,6 +19,8 @@ void knock_answer_all(struct native_store *s); /* those too that come later */
 void knock_beat(struct native_store *s);
 /* Threads that went on, since the tracer did not answer in time. */
 uint64_t knock_given_up(const struct native_store *s);
+/* Where the process counts its knocks. */
+uint64_t knock_place(const struct native_process *p);
 /* How many knocks this process has made; 0: it has ended, or made none. */
 uint64_t knock_count(const struct native_process *p);
 /* Its loader has mapped something since its knocks were `before`: has a thread knocked since, or is

@@ -36,7 +36,7 @@ void native_langs_see(struct native *e, const struct native_process *p)
 	struct lang_place *place;
 	uint64_t known = 0;
 
-	if (!area || !p->has_lang || p->lang >= LANG_PLACES)
+	if (!area || !p->has_lang || p->lang >= LANG_PLACES || p->is_heir)
 		return;
 	lang_names_see(e->options.langs, pid);
 	place = &area->places[p->lang];

@@ -271,7 +271,7 @@ static inline uint64_t map_cell_at(const struct map_shape *m, uint32_t stripe, u
 
 /* ---- one traced process. A private page in its own memory, not in the memfd: the tracer writes it
  * through /proc/PID/mem. It is MADV_WIPEONFORK, so that a child, which inherits the trampolines,
- * finds zeros: no range, and pid 0. */
+ * finds zeros: no range, pid 0, no knocks. */
 #define PROCESS_RANGES	4
 #define PROCESS_CALLING 16
 

@@ -41,6 +41,7 @@ static void native_close(struct engine *engine)
 	for (size_t i = 0; i < e->process_count; i++)
 		native_process_close(e->processes[i]);
 	free(e->processes);
+	free(e->waiting.heirs);
 	children_free(&e->children);
 	places_free(&e->given);
 	places_free(&e->left_out);

@@ -10,10 +10,21 @@
 
 #define AGENTS_AT_ONCE 64
 
+/* A child of fork that has loaded a library. */
+struct native_heir {
+	struct native_process *parent;
+	pid_t pid;
+	uint64_t knocks; /* that it has made */
+};
+
 /* Who was heard and waits: threads that have loaded a library, and programs with the agent. */
 struct native_waiting {
 	bool any_knocks;
-	uint64_t knock; /* the last of them */
+	uint64_t knock;	      /* the last of them */
+	uint64_t knock_heard; /* ... when heirs_hear() was called last */
+	int64_t ahead;	      /* knocks that processes had counted by then, and we not */
+	struct native_heir *heirs;
+	size_t heir_count, heir_cap;
 	unsigned agent_count;
 	int agents[AGENTS_AT_ONCE]; /* connections; closing one lets its program go on */
 	pid_t pids[AGENTS_AT_ONCE];
@@ -36,6 +47,7 @@ struct native {
 	uint64_t pause;		       /* ns, of that timer */
 	uint64_t look_at;	       /* when programs and files are looked at next */
 	uint64_t guard_at;	       /* when the sites are looked at next */
+	uint64_t heirs_looked_at;      /* when heirs_look() did */
 	unsigned off;		       /* times that sites were off for a moment */
 	struct native_places given;    /* to another engine */
 	bool has_rest;		       /* sites that were not reached were not given yet */
@@ -114,6 +126,10 @@ void native_langs_see(struct native *e, const struct native_process *p);
 void native_langs_take(struct native *e);
 
 /* ---- newcomers.c */
+
+/* A process that was met later cannot be traced: a warning, unless it has ended. */
+void native_say_untraced(struct native *e, pid_t pid, int err, const struct diag *said,
+			 struct diag *d);
 
 /* Programs with the agent, which wait: note them; look at those and let them go on; let them go on.
  * -ENOMEM. */

@@ -56,6 +56,16 @@ static struct native_process *find_process(struct native *e, pid_t pid)
 	return NULL;
 }
 
+void native_say_untraced(struct native *e, pid_t pid, int err, const struct diag *said,
+			 struct diag *d)
+{
+	if (err == -ESRCH || e->unreached++)
+		return;
+	diag_warn(d, "user-mode-child", "process %d is not traced: %.*s", (int)pid,
+		  said->first ? (int)said->first->text.len : 0,
+		  said->first ? said->first->text.ptr : "");
+}
+
 /* A process has called exec, or is a child that did. Children of fork have inherited all; and of
  * one that may not be asked any more it is not known whether it has called exec. */
 static void take_newcomer(void *arg, pid_t pid)
@@ -69,10 +79,8 @@ static void take_newcomer(void *arg, pid_t pid)
 
 	if (!err)
 		err = native_look_at_files(e, p, n->are_early, &said);
-	if (err && err != -EEXIST && err != -ESRCH && e->unreached++ == 0)
-		diag_warn(n->d, "user-mode-child", "process %d is not traced: %.*s", (int)pid,
-			  said.first ? (int)said.first->text.len : 0,
-			  said.first ? said.first->text.ptr : "");
+	if (err && err != -EEXIST)
+		native_say_untraced(e, pid, err, &said, n->d);
 	if (!err) {
 		judge_newcomer(n, p);
 		diag_add_all(n->d, &said);

@@ -28,12 +28,6 @@
 #define HWCAP2_FSGSBASE 2
 #endif
 
-struct native_area {
-	uint64_t start, end;
-	uint64_t next;	 /* free from here */
-	bool has_inside; /* the functions of inside.h are at its start */
-};
-
 /* ---- opening */
 
 int native_process_open(pid_t pid, bool displace, struct native_process **out, struct diag *d)
@@ -146,11 +140,12 @@ static bool may_grow(struct native_process *p, const struct process_page *page)
 int native_process_refresh(struct native_process *p)
 {
 	struct process_page page;
-	int err = read_ranges(p, &page);
 	bool is_right = true;
+	int err = filter_look(p);
 
-	if (!err)
-		err = filter_look(p);
+	if (err || p->is_heir)
+		return err;
+	err = read_ranges(p, &page);
 	for (uint64_t i = 0; i < p->page.range_count; i++)
 		is_right &= is_covered(&page, &p->page.ranges[i]);
 	if (err || (is_right && !may_grow(p, &page)))

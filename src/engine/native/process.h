@@ -21,7 +21,12 @@ struct native_steps {
 	struct native_turn turn;
 };
 
-struct native_area; /* memory for trampolines */
+/* Memory for trampolines. */
+struct native_area {
+	uint64_t start, end;
+	uint64_t next;	 /* free from here */
+	bool has_inside; /* the functions of inside.h are at its start */
+};
 
 struct native_process {
 	struct inject *x;
@@ -40,6 +45,9 @@ struct native_process {
 	uint64_t lang;		   /* number of its program's struct lang_place ... */
 	bool has_lang;		   /* ... if it was given one */
 	bool knocks;		   /* a thread that has loaded a library waits for us */
+	uint64_t knocks_heard;	   /* of its knocks, so many */
+	bool is_heir;		   /* a child of fork, with the process page that it has */
+	bool is_over, has_heirs;   /* it had ended when heirs_look() looked; it has such children */
 	uint64_t loader_state;	   /* address of a word that is 0 when the loader is idle */
 	uint64_t late_at;	   /* when it was found without its agent; 0: it has come */
 	uint64_t later_at;	   /* when files were seen for which no thread waits; 0: none */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "engine/native/heirs.h"
 #include "engine/native/knock.h"
 #include "symbols/maps.h"
 
@@ -176,10 +177,11 @@ static void drop_ended(struct native *e, struct diag *d)
 {
 	size_t kept = e->process_count ? 1 : 0;
 
+	heirs_look(e);
 	for (size_t i = 1; i < e->process_count; i++) {
 		struct native_process *p = e->processes[i];
 
-		if (!inject_has_ended(p->x)) {
+		if (!inject_has_ended(p->x) || heirs_remain(e, p)) {
 			e->processes[kept++] = p;
 			continue;
 		}
@@ -296,8 +298,12 @@ bool native_hear(struct engine *engine, waits_fn *fn, void *arg)
 	native_accept_agents(e);
 	/* Which of them it is that has loaded a library is not said. */
 	for (size_t i = 0; i < e->process_count && w->any_knocks; i++)
-		if (e->processes[i]->knocks)
+		if (e->processes[i]->knocks && !inject_has_ended(e->processes[i]->x))
 			fn(arg, inject_pid(e->processes[i]->x));
+	if (w->any_knocks)
+		heirs_hear(e);
+	for (size_t i = 0; i < w->heir_count; i++)
+		fn(arg, w->heirs[i].pid);
 	for (unsigned i = 0; i < w->agent_count; i++)
 		fn(arg, w->pids[i]);
 	return w->any_knocks || w->agent_count;
@@ -310,7 +316,9 @@ static int answer_knocks(struct native *e, struct diag *d)
 
 	if (!e->waiting.any_knocks)
 		return 0;
-	err = look_at_all(e, look_after_knock, d);
+	err = heirs_take(e, d);
+	if (!err)
+		err = look_at_all(e, look_after_knock, d);
 	e->waiting.any_knocks = false;
 	knock_answer(e->store, e->waiting.knock);
 	knock_beat(e->store);
