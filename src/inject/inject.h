@@ -142,6 +142,8 @@ int inject_resume(struct inject *x, struct inject_site *site);
  * bytes, which are RT_CONSISTENT, 0, when the loader is done. -ENOENT: there is none, or it is not
  * as expected; -ENOMEM. */
 int inject_plan_loader(struct inject *x, struct inject_site *out, uint64_t *state);
+/* Is the program linked with this library, so that it stays mapped? */
+bool inject_is_linked(struct inject *x, struct str path);
 /* Places in the C library. */
 enum inject_libc {
 	LIBC_VFORK,   /* vfork(): where parent and child come from the system call; x86-64 */

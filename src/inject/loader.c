@@ -18,6 +18,7 @@
 
 #define HEADERS_MOST 64
 #define DYNAMIC_MOST 512
+#define NAME_MOST    256 /* of a library */
 #define AUXV_MAX     4096
 
 /* A number of /proc/PID/auxv; 0: it has none. */
@@ -33,43 +34,94 @@ static uint64_t auxiliary(struct str vector, uint64_t tag)
 	return 0;
 }
 
-/* The program's dynamic section; 0: none. */
-static uint64_t find_dynamic(struct inject *x, struct str vector)
+/* The program's dynamic section, and what its addresses are relative to; 0: none. */
+static uint64_t find_section(struct inject *x, struct str vector, uint64_t *base)
 {
 	uint64_t at = auxiliary(vector, AT_PHDR), count = auxiliary(vector, AT_PHNUM), bias = 0;
 	Elf64_Phdr headers[HEADERS_MOST];
 
+	*base = 0;
 	if (!at || count > HEADERS_MOST || inject_read(x, at, headers, count * sizeof(*headers)))
 		return 0;
 	for (uint64_t i = 0; i < count; i++) {
 		if (headers[i].p_type == PT_PHDR)
-			bias = at - headers[i].p_vaddr;
+			*base = bias = at - headers[i].p_vaddr;
 		if (headers[i].p_type == PT_DYNAMIC)
 			return bias + headers[i].p_vaddr;
 	}
 	return 0;
 }
 
-/* struct r_debug, which the loader keeps; 0: it has not begun, or there is no loader. */
-static uint64_t find_debug(struct inject *x)
+static uint64_t find_dynamic(struct inject *x, uint64_t *base)
 {
 	struct buf text = BUF_INIT;
 	char path[64];
 	uint64_t at = 0;
-	Elf64_Dyn entry;
 
 	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)x->pid);
 	if (!file_slurp(path, AUXV_MAX, &text))
-		at = find_dynamic(x, buf_as_str(&text));
+		at = find_section(x, buf_as_str(&text), base);
 	buf_free(&text);
-	for (unsigned i = 0; at && i < DYNAMIC_MOST; i++, at += sizeof(entry)) {
-		if (inject_read(x, at, &entry, sizeof(entry)) || entry.d_tag == DT_NULL)
-			return 0;
+	return at;
+}
+
+/* The next entry; false: there are no more. */
+static bool next_dynamic(struct inject *x, uint64_t dynamic, unsigned *i, Elf64_Dyn *out)
+{
+	uint64_t at = dynamic + *i * sizeof(*out);
+
+	return dynamic && (*i)++ < DYNAMIC_MOST && !inject_read(x, at, out, sizeof(*out)) &&
+	       out->d_tag != DT_NULL;
+}
+
+/* struct r_debug, which the loader keeps; 0: it has not begun, or there is no loader. */
+static uint64_t find_debug(struct inject *x)
+{
+	uint64_t base, dynamic = find_dynamic(x, &base);
+	Elf64_Dyn entry;
+
+	for (unsigned i = 0; next_dynamic(x, dynamic, &i, &entry);)
 		if (entry.d_tag == DT_DEBUG)
 			return entry.d_un.d_ptr;
-	}
 	return 0;
 }
+
+/* ---- what it has loaded for good */
+
+/* Some loaders make addresses of the section absolute in memory. */
+static uint64_t find_names(struct inject *x, uint64_t dynamic, uint64_t base)
+{
+	Elf64_Dyn entry;
+
+	for (unsigned i = 0; next_dynamic(x, dynamic, &i, &entry);)
+		if (entry.d_tag == DT_STRTAB)
+			return entry.d_un.d_ptr < base ? base + entry.d_un.d_ptr : entry.d_un.d_ptr;
+	return 0;
+}
+
+/* "libx.so.1" of the file libx.so.1.2. */
+static bool is_name_of(struct inject *x, uint64_t at, struct str file)
+{
+	char name[NAME_MOST] = "";
+
+	if (file.len + 2 > sizeof(name) || inject_read(x, at, name, file.len + 1))
+		return false;
+	return name[0] && str_starts(file, str_from(name));
+}
+
+bool inject_is_linked(struct inject *x, struct str path)
+{
+	uint64_t base, dynamic = find_dynamic(x, &base), names = find_names(x, dynamic, base);
+	Elf64_Dyn entry;
+
+	for (unsigned i = 0; names && next_dynamic(x, dynamic, &i, &entry);)
+		if (entry.d_tag == DT_NEEDED &&
+		    is_name_of(x, names + entry.d_un.d_val, str_after_last(path, '/')))
+			return true;
+	return false;
+}
+
+/* ---- the place */
 
 /* Its bytes, which are in `code`, become a jump to a landing. */
 int plan_returned(struct inject *x, struct inject_site *s, const uint8_t *code)

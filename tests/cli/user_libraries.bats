@@ -160,3 +160,51 @@ takes_turns() {
 	echo >&8
 	wait $target
 }
+
+@test "a library that was loaded before tracing begins, and is unloaded and loaded again at once" {
+	library a 0
+	cat >"$dir/again.c" <<-'END'
+		#include <dlfcn.h>
+		#include <stdio.h>
+		#include <string.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		static void *load(const char *path)
+		{
+			void *library = dlopen(path, RTLD_NOW);
+			((void (*)(int))dlsym(library, "plug"))(0);
+			return library;
+		}
+		int main(int argc, char **argv)
+		{
+			void *library = load(argv[1]);
+			puts("ready");
+			fflush(stdout);
+			getchar();
+			if (argc > 2 && fork()) {
+				wait(NULL);
+				return 0;
+			}
+			for (int i = 0; i < 10; i++) {
+				dlclose(library);
+				library = load(argv[1]);
+			}
+			return 0;
+		}
+	END
+	cc -O2 -o "$dir/again" "$dir/again.c" -ldl
+	mkfifo "$dir/go"
+	for mode in '' child; do
+		"$dir/again" "$dir/a" $mode <"$dir/go" >"$dir/printed" 3>&- &
+		target=$!
+		exec 8>"$dir/go"
+		awaits grep -q ready "$dir/printed"
+		start_tracer "usdt:$dir/a:turn:a { @n = count() }" --engine=native --follow -p $target 8>&-
+		echo >&8
+		exec 8>&-
+		wait $target
+		wait $tracer
+		cat "$output_file" "$messages"
+		grep -qx '@n: 10' "$output_file"
+	done
+}

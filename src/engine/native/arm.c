@@ -9,6 +9,19 @@
 #include "engine/native/file_kind.h"
 #include "engine/native/knock.h"
 
+/* A library that is not mapped yet, or may be unloaded, and loaded again. The sites of one file
+ * come one after the other. */
+static bool may_come(struct native_process *p, const struct attach *at, bool is_mapped)
+{
+	if (!at->file || (is_mapped && p->stays == at->file))
+		return false;
+	if (file_kind(at->file).is_library && !(is_mapped && inject_is_linked(p->x, at->path)))
+		return true;
+	if (is_mapped)
+		p->stays = at->file;
+	return false;
+}
+
 static int add_attach(struct native_process *p, const struct native_step *step)
 {
 	unsigned mapped;
@@ -17,8 +30,7 @@ static int add_attach(struct native_process *p, const struct native_step *step)
 	if (reached < 0)
 		return reached;
 	p->has_waiting |= !mapped;
-	p->expects_library |= !mapped && step->attach->file && !p->expects_library &&
-			      file_kind(step->attach->file).is_library;
+	p->expects_library = p->expects_library || may_come(p, step->attach, mapped);
 	return 0;
 }
 

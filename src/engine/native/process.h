@@ -37,7 +37,8 @@ struct native_process {
 	struct native_area *areas;
 	size_t area_count, area_cap;
 	bool has_waiting;	   /* there are attachments whose files are not mapped yet */
-	bool expects_library;	   /* ... and one may be loaded later */
+	bool expects_library;	   /* one of these may be loaded later, or another one again */
+	const struct file *stays;  /* of an attachment: it is mapped for good; NULL */
 	struct process_page page;  /* as it was written last */
 	unsigned looks, next_look; /* since then; when more memory may be added */
 	struct memory_range image; /* of the site that was looked at last */
