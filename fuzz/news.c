@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 		if (bytes[2 + i] == 255)
 			rings[i].head += 2 * (uint64_t)SIZE;
 	}
-	news_read(rings, 2, hear, &total);
+	news_read(rings, 2, UINT64_MAX, hear, &total);
 	for (unsigned i = 0; i < 2; i++) {
 		if (rings[i].tail != rings[i].head)
 			abort();

@@ -1,6 +1,6 @@
 /* A watch on executable mappings: reports at once when a process maps a new image (dlopen, exec,
  * memfd), through the kernel's own mmap, fork and exec events (perf_event_open(2),
- * PERF_RECORD_MMAP2). One ring per CPU, all processes. */
+ * PERF_RECORD_MMAP2). One ring per CPU. */
 #ifndef NOPAL_SESSION_IMAGES_H
 #define NOPAL_SESSION_IMAGES_H
 
@@ -11,12 +11,12 @@
 #include "base/hash.h"
 
 /* ---- news.c: Reading what the kernel writes into the rings of perf events (perf_event_open(2)):
- * mappings, forks and ends of processes, given in the order of time whichever CPU they happened on,
- * so that a child's mappings come after its fork. */
+ * mappings, forks, execs and ends of processes, given in the order of time whichever CPU they
+ * happened on, so that a child's mappings come after its fork. */
 
 /* One thing that happened; `path` is borrowed until the callback returns. */
 struct image_event {
-	enum { IMAGE_MAPPED, IMAGE_FORK, IMAGE_EXIT } kind;
+	enum { IMAGE_MAPPED, IMAGE_FORK, IMAGE_EXEC, IMAGE_EXIT } kind;
 	uint64_t time;		     /* CLOCK_MONOTONIC, ns */
 	pid_t pid;		     /* process it happened in; FORK: the child */
 	pid_t parent;		     /* FORK */
@@ -36,19 +36,31 @@ struct news_ring {
 	uint64_t tail, head;
 };
 
-/* Hand over all that is between tail and head of these rings; the tails are at the heads then.
- * Returns how many records were lost, by the kernel's count or because a ring made no sense. */
-uint64_t news_read(struct news_ring *rings, unsigned count, image_event_fn *fn, void *arg);
+/* Hand over all that is between tail and head of these rings, and not later than `until`; the tails
+ * are after that then. Returns how many records were lost, by the kernel's count or because a ring
+ * made no sense. */
+uint64_t news_read(struct news_ring *rings, unsigned count, uint64_t until, image_event_fn *fn,
+		   void *arg);
 
 /* ---- images.c */
 
 struct image_watch;
 
-/* Its descriptors become readable with each event. -EACCES or -EPERM without the privilege. */
-int image_watch_open(struct image_watch **out, struct diag *d);
+enum image_scope {
+	IMAGES_OF_PROCESS, /* what a process and its children do from now on, if that can be told:
+			      to be read from time to time */
+	IMAGES_OF_MACHINE, /* what all processes do, if that is permitted: to be read at once */
+};
+
+/* The other scope is the second choice; without a pid (0) there is only the machine. Descriptors
+ * become readable with each event of what is to be read at once, else when a ring is half full.
+ * -EACCES or -EPERM without the privilege; -EMFILE: the process
+ * has too many threads. */
+int image_watch_open(pid_t pid, enum image_scope scope, struct image_watch **out, struct diag *d);
 void image_watch_close(struct image_watch *w); /* NULL is fine */
-/* Hand over all events that have come, in the order of time. Returns how many were lost (the rings
- * were full): when some were, look again at all. */
+/* Hand over all events that have come, in the order of time, also from one call to the next: what
+ * a process does comes after its fork. Returns how many were lost (the rings were full): when some
+ * were, look again at all. */
 uint64_t image_watch_read(struct image_watch *w, image_event_fn *fn, void *arg);
 /* Its file descriptors, to poll for POLLIN: at most `max`; number of them. */
 unsigned image_watch_fds(struct image_watch *w, struct pollfd *fds, unsigned max);
@@ -107,6 +119,7 @@ struct later {
 	size_t next_untraced;
 	bool everything;	/* news were lost: look at all there is */
 	uint64_t lost;		/* news, in all */
+	bool is_searching;	/* ... and so all processes are searched again */
 	uint64_t looked_at_all; /* when, ns */
 	pid_t unheard_pid;	/* has mapped something, which was not announced ... */
 	uint64_t unheard_since; /* ... after this time; 0: none has */

@@ -51,6 +51,27 @@ static bool decode_task(struct cursor *c, uint32_t type, struct image_event *e)
 	return tid == pid;
 }
 
+/* { u32 pid, tid; char comm[] }: also of threads that name themselves. */
+static bool decode_comm(struct cursor *c, uint16_t misc, struct image_event *e)
+{
+	uint32_t pid;
+
+	if (!(misc & PERF_RECORD_MISC_COMM_EXEC) || !cursor_u32(c, &pid))
+		return false;
+	e->kind = IMAGE_EXEC;
+	e->pid = (pid_t)pid;
+	return true;
+}
+
+static bool decode(struct cursor *c, const struct perf_event_header *head, struct image_event *e)
+{
+	switch (head->type) {
+	case PERF_RECORD_MMAP2: return decode_mmap(c, e);
+	case PERF_RECORD_COMM: return decode_comm(c, head->misc, e);
+	default: return decode_task(c, head->type, e);
+	}
+}
+
 /* The next record's head and time. False at the end, and when the bytes cannot be a record: then
  * the rest of the ring is lost. */
 static bool peek(struct news_ring *ring, struct perf_event_header *head, uint64_t *time,
@@ -90,14 +111,15 @@ static struct news_ring *find_next(struct news_ring *rings, unsigned count,
 	return next;
 }
 
-uint64_t news_read(struct news_ring *rings, unsigned count, image_event_fn *fn, void *arg)
+uint64_t news_read(struct news_ring *rings, unsigned count, uint64_t until, image_event_fn *fn,
+		   void *arg)
 {
 	struct perf_event_header head = {0};
 	char bytes[RECORD_MAX];
 	struct news_ring *next;
 	uint64_t time = 0, lost = 0;
 
-	while ((next = find_next(rings, count, &head, &time, &lost))) {
+	while ((next = find_next(rings, count, &head, &time, &lost)) && time <= until) {
 		struct image_event event = {.time = time};
 		uint64_t gone;
 		struct cursor c;
@@ -109,9 +131,7 @@ uint64_t news_read(struct news_ring *rings, unsigned count, image_event_fn *fn, 
 			if (head.type == PERF_RECORD_LOST) /* { u64 id, lost } */
 				lost += cursor_skip(&c, 8) && cursor_u64(&c, &gone) && gone ? gone
 											    : 1;
-			else if (head.type == PERF_RECORD_MMAP2
-					 ? decode_mmap(&c, &event)
-					 : decode_task(&c, head.type, &event))
+			else if (decode(&c, &head, &event))
 				fn(arg, &event);
 		} else {
 			lost++;

@@ -155,10 +155,10 @@ static const char *expand_engines(const struct nopal_trace_options *o)
 	return strcmp(names, "kernel") ? names : "bpf";
 }
 
-static bool has_native(const struct engine_choice *c)
+bool session_may_use_native(const struct nopal_trace *t)
 {
-	for (unsigned i = 0; i < c->count; i++)
-		if (c->kinds[i] == &engine_native)
+	for (unsigned i = 0; i < t->engines.count; i++)
+		if (t->engines.kinds[i] == &engine_native)
 			return true;
 	return false;
 }
@@ -259,7 +259,7 @@ static void say_functions_missed(struct diag *d)
 /* Without the agent, programs that the command runs are noticed a moment later. */
 static int start_command(struct nopal_trace *t, struct diag *d)
 {
-	bool has_agent = has_native(&t->engines) && !native_agent_open(&t->agent);
+	bool has_agent = session_may_use_native(t) && !native_agent_open(&t->agent);
 	char *const more[] = {has_agent ? t->agent.name.ptr : NULL, t->agent.preload.ptr,
 			      t->agent.asan.ptr, NULL};
 	int err = child_start(t->options.command, more, &t->child, d);
@@ -269,7 +269,7 @@ static int start_command(struct nopal_trace *t, struct diag *d)
 		return err;
 	t->pid = t->child.pid;
 	/* In user mode, too, what will be traced must be mapped. */
-	is_needed = t->facts.needs_images || t->facts.needs_entry || has_native(&t->engines);
+	is_needed = t->facts.needs_images || t->facts.needs_entry || session_may_use_native(t);
 	t->images_held = is_needed && t->facts.uses_kernel && !t->facts.needs_entry;
 	if (!is_needed || t->images_held)
 		return 0;
@@ -281,12 +281,17 @@ static int start_command(struct nopal_trace *t, struct diag *d)
 
 void session_open_watch(struct nopal_trace *t, struct diag *d)
 {
-	int err;
+	bool of_all = t->facts.uses_stacks || t->facts.uses_langs || t->facts.needs_images;
+	struct features features;
+	int err = -ENOTSUP;
 
-	if (!t->facts.uses_stacks && !t->facts.uses_langs && !t->facts.needs_images)
+	if (!of_all && !session_may_use_native(t))
 		return;
-	err = image_watch_open(&t->watch, NULL);
-	t->polls_maps = err && t->facts.needs_images && has_native(&t->engines);
+	features_init(&features);
+	if (feature_has(&features, FEATURE_NEWS))
+		err = image_watch_open(t->pid, of_all ? IMAGES_OF_MACHINE : IMAGES_OF_PROCESS,
+				       &t->watch, NULL);
+	t->polls_maps = err && t->facts.needs_images && session_may_use_native(t);
 	if (t->polls_maps)
 		session_poll_maps(t);
 	if (err && t->facts.needs_images && !t->polls_maps)

@@ -187,6 +187,7 @@ int session_new(const struct nopal_trace_options *options, struct nopal_trace **
 		struct diag *d);
 /* All that nopal_trace_open() does. */
 int session_open(struct nopal_trace *t, const char *script, struct diag *d);
+bool session_may_use_native(const struct nopal_trace *t);
 /* Parse alone, which needs no machine and no privilege. */
 int session_parse(struct nopal_trace *t, const char *script, struct diag *d);
 /* Options of the script module; text in the trace's arena. */
@@ -209,7 +210,7 @@ const struct map_store *session_maps(struct nopal_trace *t);
 int session_note_program(struct nopal_trace *t, const struct program *p);
 
 /* Later images matter when a probe may be in any of them; all mappings matter when stacks will be
- * named. */
+ * named; in user mode, what a process maps that ends before it is traced. */
 void session_open_watch(struct nopal_trace *t, struct diag *d);
 /* Look for probes in what was mapped lately, and attach them. */
 int session_extend(struct nopal_trace *t, struct diag *d);

@@ -1,12 +1,14 @@
 /* The watch on mappings, by mapping. */
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -69,7 +71,7 @@ static struct image_watch *open_watch(void)
 {
 	struct image_watch *w;
 
-	if (image_watch_open(&w, NULL)) {
+	if (image_watch_open(0, IMAGES_OF_MACHINE, &w, NULL)) {
 		print_message("needs perf events of all processes\n");
 		skip();
 	}
@@ -134,11 +136,90 @@ static void a_number_used_again_is_another_image(void **state)
 	}
 }
 
+/* ---- one process and its children */
+
+#define CHILDREN 300
+
+struct family {
+	struct image_watch *watch;
+	const char *path;
+	pid_t first;
+	pid_t children[CHILDREN];
+	unsigned count, mapped, orphans;
+	bool is_over;
+};
+
+static void hear_family(void *arg, const struct image_event *e)
+{
+	struct family *f = arg;
+	bool is_child = f->count && e->pid == f->children[f->count - 1];
+
+	if (e->kind == IMAGE_FORK && e->parent == f->first && f->count < CHILDREN)
+		f->children[f->count++] = e->pid;
+	f->is_over |= e->kind == IMAGE_EXIT && e->pid == f->first;
+	if (e->kind != IMAGE_MAPPED || !str_eq_text(e->path, f->path))
+		return;
+	f->mapped++;
+	f->orphans += !is_child;
+}
+
+/* One after the other, on any CPU. */
+static void have_children(int fd, int go)
+{
+	char byte;
+
+	assert_int_equal(read(go, &byte, 1), 1);
+	for (unsigned i = 0; i < CHILDREN; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			map_and_unmap(fd);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+	_exit(0);
+}
+
+/* For any user: what the children of a process map is heard, and never before their fork. */
+static void a_family_is_told_in_order(void **state)
+{
+	char dir[] = "/tmp/nopal-images-XXXXXX", path[64];
+	struct family f = {.path = path};
+	int fd, go[2];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/image", dir);
+	fd = make_file(path);
+	assert_int_equal(pipe(go), 0);
+	f.first = fork();
+	if (!f.first)
+		have_children(fd, go[0]);
+	if (image_watch_open(f.first, IMAGES_OF_PROCESS, &f.watch, NULL)) {
+		kill(f.first, SIGKILL);
+		print_message("needs perf events of a process\n");
+		skip();
+	}
+	assert_int_equal(write(go[1], "g", 1), 1);
+	while (!f.is_over)
+		assert_int_equal(image_watch_read(f.watch, hear_family, &f), 0);
+	waitpid(f.first, NULL, 0);
+	assert_int_equal(f.count, CHILDREN);
+	assert_int_equal(f.mapped, CHILDREN);
+	assert_int_equal(f.orphans, 0);
+	close(fd);
+	unlink(path);
+	rmdir(dir);
+	image_watch_close(f.watch);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_mapping_is_told_at_once),
 		cmocka_unit_test(a_number_used_again_is_another_image),
+		cmocka_unit_test(a_family_is_told_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@ struct bench {
 
 static void hear(void *arg, const struct image_event *e)
 {
-	static const char *const kinds[] = {"map", "fork", "exit"};
+	static const char *const kinds[] = {"map", "fork", "exec", "exit"};
 	struct bench *b = arg;
 
 	buf_printf(&b->heard, "%u:%s %d", (unsigned)e->time, kinds[e->kind], e->pid);
@@ -86,7 +86,7 @@ static struct bench *new_bench(uint64_t at)
 
 static void expect(struct bench *b, uint64_t lost, const char *heard)
 {
-	assert_int_equal(news_read(b->rings, 2, hear, b), lost);
+	assert_int_equal(news_read(b->rings, 2, UINT64_MAX, hear, b), lost);
 	assert_string_equal(b->heard.ptr ? b->heard.ptr : "", heard);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(b->rings[i].tail, b->rings[i].head);
@@ -150,6 +150,47 @@ static void a_ring_that_makes_no_sense_is_lost(void **state)
 	}
 }
 
+static void put_name(struct bench *b, int ring, uint32_t pid, uint16_t misc, uint64_t time)
+{
+	const struct {
+		uint32_t pid, tid;
+		char name[8];
+	} body = {pid, pid, "name"};
+	struct news_ring *r = &b->rings[ring];
+	struct perf_event_header head;
+
+	put_record(b, ring, PERF_RECORD_COMM, &body, sizeof(body), time);
+	memcpy(&head, r->data + r->head - 32, sizeof(head));
+	head.misc = misc;
+	memcpy(b->data[ring] + r->head - 32, &head, sizeof(head));
+}
+
+static void a_name_that_comes_with_exec_is_news(void **state)
+{
+	struct bench *b = new_bench(0);
+
+	(void)state;
+	put_name(b, 0, 7, 0, 1); /* it has named itself */
+	put_name(b, 0, 7, PERF_RECORD_MISC_COMM_EXEC, 2);
+	expect(b, 0, "2:exec 7; ");
+}
+
+static void later_records_stay(void **state)
+{
+	struct bench *b = new_bench(0);
+
+	(void)state;
+	put_task(b, 0, PERF_RECORD_EXIT, 7, 1, 1);
+	put_task(b, 0, PERF_RECORD_EXIT, 8, 1, 3);
+	put_task(b, 1, PERF_RECORD_EXIT, 9, 1, 2);
+	put_task(b, 1, PERF_RECORD_EXIT, 10, 1, 4);
+	assert_int_equal(news_read(b->rings, 2, 2, hear, b), 0);
+	assert_string_equal(b->heard.ptr, "1:exit 7; 2:exit 9; ");
+	buf_free(&b->heard);
+	b->heard = (struct buf)BUF_INIT;
+	expect(b, 0, "3:exit 8; 4:exit 10; ");
+}
+
 static void records_without_a_meaning_are_passed_over(void **state)
 {
 	struct bench *b = new_bench(0);
@@ -172,6 +213,8 @@ int main(void)
 		cmocka_unit_test(records_run_over_the_end),
 		cmocka_unit_test(lost_records_are_counted),
 		cmocka_unit_test(a_ring_that_makes_no_sense_is_lost),
+		cmocka_unit_test(a_name_that_comes_with_exec_is_news),
+		cmocka_unit_test(later_records_stay),
 		cmocka_unit_test(records_without_a_meaning_are_passed_over),
 	};
 

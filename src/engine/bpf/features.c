@@ -154,6 +154,21 @@ static bool ask_ring(void)
 	return was_given(kernel_map_create(&m));
 }
 
+/* Of this process: who may not ask even that (kernel.perf_event_paranoid) hears of none. */
+static bool ask_news(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.mmap2 = 1,
+		.task = 1,
+	};
+
+	return was_given(kernel_perf_open(&attr, 0, -1));
+}
+
 static bool ask_btf(void)
 {
 	uint32_t offset;
@@ -197,6 +212,7 @@ static const struct {
 	[FEATURE_FOR_EACH]     = {"for_each",     "for loops over maps", .ask = ask_for_each},
 	[FEATURE_BTF]          = {"btf",          "children are followed, with --follow and -c", .ask = ask_btf},
 	[FEATURE_LONG_JUMP]    = {"long_jump",    "clauses of thousands of instructions", .ask = ask_long_jump},
+	[FEATURE_NEWS]         = {"news",         "what processes map is reported at once; if not, user mode looks every 20 ms", .ask = ask_news},
 	[FEATURE_NOP5_SAFE]    = {"nop5_safe",    "probes on a 5-byte nop are traced; if not, they are left out, because this kernel may damage such programs", .ask = ask_nop5},
 };
 /* clang-format on */
@@ -266,7 +282,7 @@ bool feature_has(struct features *f, enum feature feature)
 static bool is_known(enum feature feature, bool may_load)
 {
 	return may_load || feature == FEATURE_UPROBE || feature == FEATURE_REF_CTR ||
-	       feature == FEATURE_BTF || feature == FEATURE_NOP5_SAFE;
+	       feature == FEATURE_BTF || feature == FEATURE_NOP5_SAFE || feature == FEATURE_NEWS;
 }
 
 void features_print(struct features *f, bool may_load, struct buf *out)

@@ -104,6 +104,7 @@ enum feature {
 	FEATURE_BTF,	      /* the kernel describes its types */
 	FEATURE_LONG_JUMP,    /* jumps over more than 32,767 instructions */
 	FEATURE_NOP5_SAFE,    /* a uprobe at a 5-byte nop leaves the stack below sp alone */
+	FEATURE_NEWS,	      /* perf events that tell what processes map */
 	FEATURE_COUNT_,
 };
 
