@@ -73,6 +73,14 @@ struct engine_options {
 	struct buf *log; /* -v: lines about what was loaded, and how; NULL: none are kept */
 };
 
+struct engine_news {
+	enum { NEWS_MAPPED, NEWS_EXEC, NEWS_ENDED } kind;
+	pid_t pid;
+	uint64_t time;		    /* CLOCK_MONOTONIC, ns */
+	uint64_t inode, generation; /* MAPPED */
+	dev_t device;
+};
+
 typedef void waits_fn(void *arg, pid_t pid);
 typedef int record_fn(void *arg, struct str bytes); /* non-zero ends the drain and is returned */
 
@@ -128,6 +136,8 @@ struct engine_ops {
 	 * now, so what they have mapped can be made known by extend() before. NULL: none ever
 	 * waits. */
 	bool (*hear)(struct engine *e, waits_fn *fn, void *arg);
+	/* The kernel reports what a followed process has done. NULL: it is not interested. */
+	void (*note)(struct engine *e, const struct engine_news *news);
 	/* Attach the uprobes again if the kernel's filter has lost the traced process. 1: it had,
 	 * and events between were missed; 0: no need. NULL: never needed. */
 	int (*rearm)(struct engine *e, struct diag *d);
@@ -176,6 +186,7 @@ static inline int engine_enter(struct engine *e, struct diag *d) { return e->ops
 static inline int engine_extend(struct engine *e, const struct program *p, struct diag *d) { return e->ops->extend(e, p, d); }
 static inline void engine_learn(struct engine *e) { if (e->ops->learn) e->ops->learn(e); }
 static inline bool engine_hear(struct engine *e, waits_fn *fn, void *arg) { return e->ops->hear && e->ops->hear(e, fn, arg); }
+static inline void engine_note(struct engine *e, const struct engine_news *news) { if (e->ops->note) e->ops->note(e, news); }
 static inline int engine_rearm(struct engine *e, struct diag *d) { return e->ops->rearm ? e->ops->rearm(e, d) : 0; }
 static inline void engine_beat(struct engine *e) { if (e->ops->beat) e->ops->beat(e); }
 static inline int engine_run(struct engine *e, enum attach_kind kind, uint64_t period, uint32_t clause, struct diag *d) { return e->ops->run(e, kind, period, clause, d); }

@@ -182,6 +182,14 @@ static bool set_hear(struct engine *engine, waits_fn *fn, void *arg)
 	return any;
 }
 
+static void set_note(struct engine *engine, const struct engine_news *news)
+{
+	struct set *s = (struct set *)engine;
+
+	for (unsigned i = 0; i < s->count; i++)
+		engine_note(s->members[i], news);
+}
+
 static int set_rearm(struct engine *engine, struct diag *d)
 {
 	struct set *s = (struct set *)engine;
@@ -269,6 +277,8 @@ static void set_stats(struct engine *engine, struct run_stats *out)
 		out->waited += one.waited;
 		out->untraced += one.untraced;
 		out->late += one.late;
+		out->missed += one.missed;
+		out->missed_file = out->missed_file.len ? out->missed_file : one.missed_file;
 		out->disturbed += one.disturbed;
 		out->spoiled += one.spoiled;
 		out->children += one.children;
@@ -388,6 +398,7 @@ static const struct engine_ops set_ops = {
 	.enter = set_enter,
 	.extend = set_extend,
 	.hear = set_hear,
+	.note = set_note,
 	.rearm = set_rearm,
 	.learn = set_learn,
 	.beat = set_beat,

@@ -77,11 +77,14 @@ struct run_stats {
 	bool none_seen;	       /* user mode: no process that was looked at had any of the probes */
 	uint64_t untraced;     /* user mode: programs that it could not trace */
 	uint64_t late;	       /* ... and that ran before they were traced */
-	uint64_t waited;       /* user mode: times that the tracer came too late: threads went on */
-	uint64_t disturbed;    /* user mode: sites on which others had breakpoints at the end */
-	uint64_t spoiled;      /* user mode: parts of rings that made no sense, as a traced process
-				  has written there */
-	uint64_t children;     /* processes the traced one started, not followed */
+	uint64_t missed;       /* user mode: processes that had a file with probes mapped, and ended
+				  before they were traced */
+	struct str missed_file; /* ... the first of these; the engine's */
+	uint64_t waited;    /* user mode: times that the tracer came too late: threads went on */
+	uint64_t disturbed; /* user mode: sites on which others had breakpoints at the end */
+	uint64_t spoiled;   /* user mode: parts of rings that made no sense, as a traced process
+			       has written there */
+	uint64_t children;  /* processes the traced one started, not followed */
 };
 
 /* One count of things that went wrong at one span of the script. */

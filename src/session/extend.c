@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/sysmacros.h>
 
 #include "base/array.h"
 #include "find/process.h"
@@ -313,10 +314,28 @@ static void join(struct nopal_trace *t, pid_t pid, uint64_t time)
 		join(t, child, time);
 }
 
+static void tell_engine(struct nopal_trace *t, const struct image_event *event)
+{
+	const struct engine_news news = {
+		.kind = event->kind == IMAGE_MAPPED ? NEWS_MAPPED
+			: event->kind == IMAGE_EXEC ? NEWS_EXEC
+						    : NEWS_ENDED,
+		.pid = event->pid,
+		.time = event->time,
+		.inode = event->inode,
+		.generation = event->generation,
+		.device = makedev(event->major, event->minor),
+	};
+
+	if (event->kind != IMAGE_FORK && pid_set_has(&t->followed, event->pid))
+		engine_note(t->engine, &news);
+}
+
 static void note_event(void *arg, const struct image_event *event)
 {
 	struct nopal_trace *t = arg;
 
+	tell_engine(t, event);
 	switch (event->kind) {
 	case IMAGE_FORK:
 		if (!t->pid || !t->options.follow)
@@ -334,6 +353,7 @@ static void note_event(void *arg, const struct image_event *event)
 		else if (t->options.follow)
 			later_untraced(&t->later, event->pid, 0, event->time);
 		break;
+	case IMAGE_EXEC: break;
 	case IMAGE_EXIT:
 		later_ended(&t->later, event);
 		if (event->pid != t->pid)
@@ -395,7 +415,8 @@ void session_read_watch(struct nopal_trace *t)
 	if (!t->watch)
 		return;
 	session_renew_stacks(t, lost);
-	t->later.lost += t->facts.needs_images ? lost : 0;
+	t->later.lost += t->facts.needs_images || session_may_use_native(t) ? lost : 0;
+	t->later.is_searching = t->facts.needs_images;
 	t->later.everything |= lost && t->facts.needs_images;
 	if (t->images != IMAGES_ALL)
 		t->images = t->later.waiting.count ? IMAGES_WAITING : IMAGES_AT_START;

@@ -310,7 +310,9 @@ void later_tell(const struct later *l, struct diag *d)
 			  l->unknown == 1 ? "it" : "they", l->unknown == 1 ? "it" : "them");
 	if (l->lost)
 		diag_warn(d, "news-lost",
-			  "%" PRIu64 " notice%s of new images, forks and exits got lost: all "
-			  "processes were searched again, later than usual",
-			  l->lost, l->lost == 1 ? "" : "s");
+			  "%" PRIu64 " notice%s of new images, forks and exits got lost: %s",
+			  l->lost, l->lost == 1 ? "" : "s",
+			  l->is_searching
+				  ? "all processes were searched again, later than usual"
+				  : "whether programs ended before they were traced is not known");
 }

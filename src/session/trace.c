@@ -359,7 +359,15 @@ static void tell_spoiled(uint64_t count, struct diag *d)
 
 static void tell_missed_in_user_mode(const struct run_stats *stats, struct diag *d)
 {
-	if (stats->none_seen)
+	if (stats->missed)
+		diag_warn(d, "user-mode-missed",
+			  "%llu process%s mapped a file with probes ('%.*s'%s), and ended before "
+			  "%s traced: what %s fired is missed",
+			  (unsigned long long)stats->missed, stats->missed == 1 ? "" : "es",
+			  STR_FMT(stats->missed_file), stats->missed == 1 ? "" : " the first",
+			  stats->missed == 1 ? "it was" : "they were",
+			  stats->missed == 1 ? "it" : "they");
+	else if (stats->none_seen)
 		diag_warn(d, "none-seen",
 			  "no process that was looked at had these probes: in user mode, programs "
 			  "that a child runs for less than some milliseconds are missed");

@@ -9,10 +9,14 @@
 
 #include "base/file.h"
 #include "base/str.h"
+#include "symbols/maps.h"
 
-#define LIBRARY	   "nopal-agent.so"
-#define BACKLOG	   4096 /* programs that wait; the system's limit is mostly as high */
-#define EXE_LENGTH 4096
+#define LIBRARY	     "nopal-agent.so"
+#define BACKLOG	     4096 /* programs that wait; the system's limit is mostly as high */
+#define EXE_LENGTH   4096
+#define ENVIRON_MOST 65536
+#define NAME	     "NOPAL_AGENT="
+#define PRELOAD	     "LD_PRELOAD="
 
 /* Beside the program where it was built, else where it was installed. */
 static int find_library(struct buf *path)
@@ -44,13 +48,29 @@ static int make_socket(struct native_agent *a)
 	len = sizeof(address);
 	if (getsockname(a->fd, (struct sockaddr *)&address, &len))
 		return -errno;
-	buf_printf(&a->name, "NOPAL_AGENT=%.*s",
-		   (int)(len - offsetof(struct sockaddr_un, sun_path) - 1), address.sun_path + 1);
+	buf_printf(&a->name, NAME "%.*s", (int)(len - offsetof(struct sockaddr_un, sun_path) - 1),
+		   address.sun_path + 1);
 	return a->name.failed ? -ENOMEM : 0;
 }
 
 /* A library that the command preloads already comes after it. The dynamic loader splits the names
  * at spaces and colons. */
+/* One that is too long to be read whole may say anything. */
+bool native_agent_is_expected(pid_t pid)
+{
+	char text[ENVIRON_MOST];
+	size_t size = process_read_start(pid, "environ", text, sizeof(text));
+	bool has_name = false, has_preload = false;
+
+	for (size_t at = 0; at < size; at += strnlen(text + at, size - at) + 1) {
+		struct str line = str_of(text + at, size - at);
+
+		has_name |= str_starts(line, STR(NAME));
+		has_preload |= str_starts(line, STR(PRELOAD));
+	}
+	return (has_name && has_preload) || size == sizeof(text);
+}
+
 int native_agent_open(struct native_agent *out)
 {
 	const char *others = getenv("LD_PRELOAD"), *asan = getenv("ASAN_OPTIONS");
@@ -64,8 +84,8 @@ int native_agent_open(struct native_agent *out)
 	if (!err)
 		err = make_socket(out);
 	if (!err)
-		buf_printf(&out->preload, "LD_PRELOAD=%s%s%s", path.ptr,
-			   others && *others ? ":" : "", others ? others : "");
+		buf_printf(&out->preload, PRELOAD "%s%s%s", path.ptr, others && *others ? ":" : "",
+			   others ? others : "");
 	buf_free(&path);
 	if (!err)
 		buf_printf(&out->asan, "ASAN_OPTIONS=verify_asan_link_order=0%s%s",

@@ -22,6 +22,8 @@ int native_agent_open(struct native_agent *out);
 void native_agent_close(struct native_agent *a);
 
 int native_agent_listen(int fd);
+/* May the process load the agent, by its environment? */
+bool native_agent_is_expected(pid_t pid);
 /* The next process that waits, and the descriptor to close when it may go on; -EAGAIN: none. */
 int native_agent_accept(int fd, pid_t *pid);
 /* Has the process, whose descriptor this is, stopped waiting, or ended? */

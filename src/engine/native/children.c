@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "engine/native/agent.h"
 #include "symbols/maps.h"
 
 void children_free(struct native_children *f)
@@ -49,10 +50,14 @@ static int note(void *arg, pid_t pid)
 		*m = (struct native_child){.pid = pid};
 	}
 	if (m->program != program)
-		*m = (struct native_child){
-			.pid = pid, .program = program, .since = l->now, .is_left = m->is_left};
+		*m = (struct native_child){.pid = pid,
+					   .program = program,
+					   .since = l->now,
+					   .is_left = m->is_left,
+					   .is_expected =
+						   l->patience && native_agent_is_expected(pid)};
 	m->is_there = true;
-	if (m->is_left || m->is_known || l->now - m->since < l->patience)
+	if (m->is_left || m->is_known || (m->is_expected && l->now - m->since < l->patience))
 		return 0;
 	m->is_known = true;
 	l->fn(l->arg, pid);
@@ -92,6 +97,14 @@ int children_look(struct native_children *f, pid_t first, bool follow, uint64_t 
 			f->all[kept++] = f->all[i];
 	f->count = kept;
 	return err;
+}
+
+void children_renew(struct native_children *f, pid_t pid, uint64_t time)
+{
+	struct native_child *m = find(f, pid);
+
+	if (m && m->since < time)
+		m->program = 0;
 }
 
 int children_take(struct native_children *f, pid_t pid, child_fn *fn, void *arg)

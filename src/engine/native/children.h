@@ -13,6 +13,7 @@ struct native_child {
 	uint64_t program; /* where its code begins, which is another address after each exec */
 	uint64_t since;	  /* when it was first seen to run that, ns */
 	bool is_known;	  /* it was handed over */
+	bool is_expected; /* it may say itself that it is there */
 	bool is_there;	  /* at the last look */
 	bool is_left;	  /* it was there before, so it and its children are not followed */
 };
@@ -27,10 +28,13 @@ typedef void child_fn(void *arg, pid_t pid);
 /* Leave alone the children that the process has now. -ENOMEM. */
 int children_leave(struct native_children *f, pid_t first);
 /* Call `fn` with each process that runs another program than it did when `fn` was called with it
- * last, and has done so for `patience` ns: the first one, and with `follow` its children. -ENOMEM.
- */
+ * last, and has done so for `patience` ns, if it may have the agent: the first one, and with
+ * `follow` its children. -ENOMEM. */
 int children_look(struct native_children *f, pid_t first, bool follow, uint64_t patience,
 		  child_fn *fn, void *arg);
+/* The process has called exec at this time: it may be the same program once more, at the same
+ * address. */
+void children_renew(struct native_children *f, pid_t pid, uint64_t time);
 /* The process runs another program, if it is one of those: call `fn` with it. */
 int children_take(struct native_children *f, pid_t pid, child_fn *fn, void *arg);
 void children_free(struct native_children *f);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "engine/interp/interp.h"
 #include "engine/native/agent.h"
 #include "engine/native/file_kind.h"
@@ -45,6 +46,7 @@ static void native_close(struct engine *engine)
 	children_free(&e->children);
 	places_free(&e->given);
 	places_free(&e->left_out);
+	trail_free(&e->trail);
 	native_store_close(e->store);
 	if (e->wait_fd >= 0)
 		close(e->wait_fd);
@@ -338,6 +340,7 @@ static int add_sites(struct native *e, struct native_process *p, struct diag *d)
 
 static int attach_process(struct native *e, struct diag *d)
 {
+	uint64_t began = clock_now();
 	int err = add_sites(e, e->processes[0], d);
 
 	if (!err)
@@ -350,6 +353,7 @@ static int attach_process(struct native *e, struct diag *d)
 		err = native_agent_listen(e->options.agent_fd);
 	if (err)
 		return err;
+	trail_looked(&e->trail, e->options.pid, began);
 	judge_numbers(e, d);
 	say_begun_untraced(e, d);
 	return 0;
@@ -569,6 +573,8 @@ static void native_stats(struct engine *engine, struct run_stats *out)
 	out->disturbed = e->disturbed;
 	out->untraced = e->unreached;
 	out->late = e->late;
+	if (e->is_stopped)
+		out->missed = trail_missed(&e->trail, &out->missed_file);
 	out->waited = e->given_up + (e->store ? knock_given_up(e->store) : 0);
 	out->none_seen = e->is_attached && e->has_sites && !e->any_reached;
 }
@@ -591,6 +597,7 @@ static void native_stop(struct engine *engine)
 	if (!e->is_attached || e->is_stopped)
 		return;
 	e->is_stopped = true;
+	e->stopped_at = clock_now();
 	e->given_up += native_count_late(e);
 	e->disturbed = native_count_disturbed(e);
 	knock_answer_all(e->store);
@@ -631,6 +638,7 @@ const struct engine_ops engine_native = {
 	.extend = native_extend,
 	.retract = native_retract,
 	.hear = native_hear,
+	.note = native_note,
 	.rearm = native_rearm,
 	.beat = native_beat,
 	.run = native_run,

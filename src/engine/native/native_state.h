@@ -7,6 +7,7 @@
 #include "engine/native/children.h"
 #include "engine/native/places.h"
 #include "engine/native/process.h"
+#include "engine/native/trail.h"
 
 #define AGENTS_AT_ONCE 64
 
@@ -40,6 +41,7 @@ struct native {
 	size_t process_count, process_cap;
 	struct native_children children;
 	struct native_waiting waiting;
+	struct native_trail trail;
 	const struct program **parts; /* the program, and its extensions */
 	size_t part_count, part_cap;
 	int timer_fd;		       /* readable when it is time to look at the rings */
@@ -66,9 +68,10 @@ struct native {
 	uint64_t langs_taken;	       /* functions before this one are known */
 	bool agents_wait;	       /* more programs than were looked at in one turn */
 	uint64_t given_up;	       /* times that programs went on before they were looked at */
-	unsigned disturbed; /* sites with breakpoints of others at the end, not in a warning */
-	unsigned later;	    /* files that were mapped before they were traced */
-	bool is_refused;    /* the process that was chosen cannot be traced */
+	unsigned disturbed;  /* sites with breakpoints of others at the end, not in a warning */
+	unsigned later;	     /* files that were mapped before they were traced */
+	bool is_refused;     /* the process that was chosen cannot be traced */
+	uint64_t stopped_at; /* ns */
 	bool is_attached, is_stopped, is_over;
 };
 
@@ -144,11 +147,13 @@ void native_say_late(struct native *e, struct native_process *p, struct diag *d)
 
 /* ---- watch.c */
 
-/* Files that are mapped by now; `is_early`: nothing of them has run. */
+/* Trace the files that are mapped by now; `is_early`: nothing of them has run. */
 int native_look_at_files(struct native *e, struct native_process *p, bool is_early, struct diag *d);
 
 /* As engine_ops.hear. */
 bool native_hear(struct engine *engine, waits_fn *fn, void *arg);
+/* As engine_ops.note. */
+void native_note(struct engine *engine, const struct engine_news *news);
 /* As engine_ops.rearm: what a turn of the loop looks at. */
 int native_rearm(struct engine *engine, struct diag *d);
 /* Files that were mapped without a knock, and of which nothing was said yet. */

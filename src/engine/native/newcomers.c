@@ -43,7 +43,8 @@ static void judge_newcomer(const struct newcomers *n, struct native_process *p)
 	if (n->are_early)
 		return;
 	p->late_at = clock_now();
-	if (p->count && (n->have_left || !n->e->options.agent_fd))
+	if (p->count && (n->have_left || !n->e->options.agent_fd ||
+			 !native_agent_is_expected(inject_pid(p->x))))
 		native_say_late(n->e, p, n->d);
 }
 
@@ -75,12 +76,16 @@ static void take_newcomer(void *arg, pid_t pid)
 	struct native_process *p;
 	struct diag said = DIAG_INIT;
 	bool is_known = find_process(e, pid) || inject_is_inherited(pid);
+	uint64_t began = clock_now();
 	int err = is_known ? -EEXIST : native_open_process(e, pid, &p, &said);
 
 	if (!err)
 		err = native_look_at_files(e, p, n->are_early, &said);
-	if (err && err != -EEXIST)
+	if (err && err != -EEXIST) {
 		native_say_untraced(e, pid, err, &said, n->d);
+		if (err != -ESRCH)
+			trail_looked(&e->trail, pid, began);
+	}
 	if (!err) {
 		judge_newcomer(n, p);
 		diag_add_all(n->d, &said);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "engine/native/heirs.h"
 #include "engine/native/knock.h"
 #include "symbols/maps.h"
@@ -139,8 +140,7 @@ static int give_rest(struct native *e, struct diag *d)
 	return err;
 }
 
-/* Files that are mapped by now; `is_early`: nothing of them has run. */
-int native_look_at_files(struct native *e, struct native_process *p, bool is_early, struct diag *d)
+static int look_at_files(struct native *e, struct native_process *p, bool is_early, struct diag *d)
 {
 	size_t before = p->count;
 	bool is_new = !p->is_ready, wants_more;
@@ -170,6 +170,16 @@ int native_look_at_files(struct native *e, struct native_process *p, bool is_ear
 		err = give_rest(e, d);
 	if (!is_early && !is_new && !err)
 		expect_knock(e, p, knocks, d);
+	return err;
+}
+
+int native_look_at_files(struct native *e, struct native_process *p, bool is_early, struct diag *d)
+{
+	uint64_t began = clock_now();
+	int err = look_at_files(e, p, is_early, d);
+
+	if (!err)
+		trail_looked(&e->trail, inject_pid(p->x), began);
 	return err;
 }
 
@@ -282,6 +292,48 @@ static int look_at_all(struct native *e, look_fn *look, struct diag *d)
 	for (size_t i = 0; i < e->process_count && !err; i++)
 		err = look_at(e, e->processes[i], look, d);
 	return err;
+}
+
+/* ---- what the kernel reports */
+
+/* Not every file system has generations, or the same number of its device here and there. */
+static bool is_of(const struct attach *at, const struct engine_news *news)
+{
+	const struct file *f = at->file;
+
+	return at->kind == ATTACH_UPROBE && f && f->inode == news->inode &&
+	       (f->device == news->device || (f->generation && f->generation == news->generation));
+}
+
+/* An attachment in that file that this engine has; NULL: none. */
+static const struct attach *find_attach(const struct native *e, const struct engine_news *news)
+{
+	for (size_t n = 0; n < e->part_count; n++)
+		for (uint32_t i = 0; i < e->parts[n]->clause_count; i++) {
+			const struct clause *c = &e->parts[n]->clauses[i];
+
+			for (uint32_t k = 0; k < c->attach_count; k++)
+				if (is_of(&c->attaches[k], news) &&
+				    !native_is_given(e, &c->attaches[k]))
+					return &c->attaches[k];
+		}
+	return NULL;
+}
+
+void native_note(struct engine *engine, const struct engine_news *news)
+{
+	struct native *e = (struct native *)engine;
+	bool is_after = e->is_stopped && news->time >= e->stopped_at;
+	const struct attach *at = NULL;
+
+	if (news->kind != NEWS_MAPPED)
+		trail_ended(&e->trail, news->pid);
+	else if (!is_after)
+		at = find_attach(e, news);
+	if (news->kind == NEWS_EXEC)
+		children_renew(&e->children, news->pid, news->time);
+	if (at)
+		trail_mapped(&e->trail, news, at);
 }
 
 /* ---- who waits */
