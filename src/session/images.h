@@ -47,15 +47,13 @@ uint64_t news_read(struct news_ring *rings, unsigned count, uint64_t until, imag
 struct image_watch;
 
 enum image_scope {
-	IMAGES_OF_PROCESS, /* what a process and its children do from now on, if that can be told:
-			      to be read from time to time */
-	IMAGES_OF_MACHINE, /* what all processes do, if that is permitted: to be read at once */
+	/* A process and its children from now on: readable when a ring is half full. */
+	IMAGES_OF_PROCESS,
+	IMAGES_OF_MACHINE, /* all processes: readable with each event */
 };
 
-/* The other scope is the second choice; without a pid (0) there is only the machine. Descriptors
- * become readable with each event of what is to be read at once, else when a ring is half full.
- * -EACCES or -EPERM without the privilege; -EMFILE: the process
- * has too many threads. */
+/* If one scope is not possible, the other is taken; without a pid (0) there is only the machine.
+ * -EACCES or -EPERM without the privilege; -EMFILE: the process has too many threads. */
 int image_watch_open(pid_t pid, enum image_scope scope, struct image_watch **out, struct diag *d);
 void image_watch_close(struct image_watch *w); /* NULL is fine */
 /* Hand over all events that have come, in the order of time, also from one call to the next: what

@@ -1,5 +1,5 @@
-/* Files with probes that followed processes have mapped, as the kernel reports it: a process that
- * ends before its files are looked at has fired what nobody has seen. */
+/* Files with probes that followed processes have mapped, as the kernel reports it: what a
+ * process fires that ends before its files are looked at is missed. */
 #ifndef NOPAL_ENGINE_NATIVE_TRAIL_H
 #define NOPAL_ENGINE_NATIVE_TRAIL_H
 
