@@ -106,10 +106,8 @@ static char state_of(pid_t tid)
 	return end && end[1] == ' ' ? end[2] : 'X';
 }
 
-static bool has_ended(pid_t tid)
+static bool is_end(char state)
 {
-	char state = state_of(tid);
-
 	return state == 'Z' || state == 'X';
 }
 
@@ -123,7 +121,7 @@ static int seize(pid_t tid, unsigned long options)
 	while (ptrace(PTRACE_SEIZE, tid, NULL, (void *)options)) {
 		if (errno != EPERM)
 			return -errno;
-		if (has_ended(tid))
+		if (is_end(state_of(tid)))
 			return -ESRCH;
 		if (process_debugger(tid))
 			return -EBUSY;
@@ -181,18 +179,25 @@ static int look_for_stop(pid_t tid)
 	return ptrace(PTRACE_CONT, tid, NULL, (void *)(long)sig) ? -ESRCH : 0;
 }
 
+/* waitid(2) is silent about the end of a main thread while other threads that have ended, too, are
+ * held by us: their ends are not ours to collect. So its state is asked for. */
 int thread_wait(struct thread *t, uint64_t patience)
 {
 	uint64_t start = clock_now(), now, awake = start; /* when it was last seen so */
 	int found;
 
 	for (unsigned turn = 0; !(found = look_for_stop(t->tid)); turn++) {
+		char state;
+
 		if (turn < 50) {
 			sched_yield();
 			continue;
 		}
+		state = state_of(t->tid);
+		if (is_end(state))
+			return -ESRCH;
 		now = clock_now();
-		if (state_of(t->tid) != 'D')
+		if (state != 'D')
 			awake = now;
 		if (now - awake > patience)
 			return -ETIMEDOUT;
@@ -348,9 +353,9 @@ int threads_wait(struct threads *t)
 		if (one->is_stopped || one->is_ended || one->is_asleep)
 			continue;
 		err = thread_wait(one, ASLEEP_NS);
-		one->is_ended = err == -ESRCH || (err && has_ended(one->tid));
+		one->is_ended = err == -ESRCH;
 		one->is_stopped = !err;
-		one->is_asleep = err == -ETIMEDOUT && !one->is_ended;
+		one->is_asleep = err == -ETIMEDOUT;
 		if (one->is_ended || one->is_asleep)
 			err = 0;
 	}

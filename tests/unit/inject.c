@@ -22,6 +22,7 @@
 #include "help/check.h"
 #include "help/puppet.h"
 #include "inject/inject.h"
+#include "inject/inside.h"
 
 #define SITES	  13
 #define UNREACHED 5 /* of these: sites that need --displace, or more */
@@ -563,6 +564,30 @@ static void the_process_may_be_killed(void **state)
 	}
 }
 
+static int wait_for_killed(void *arg)
+{
+	const struct target *t = arg;
+	struct threads all = {.pid = t->puppet.pid};
+	int asked = threads_stop_new(&all, all.pid), err;
+
+	kill(all.pid, SIGKILL);
+	err = asked == 3 ? thread_wait(&all.all[0], UINT64_MAX) : asked;
+	threads_resume(&all);
+	return err;
+}
+
+/* A main thread whose end the kernel did not report was waited for, ten seconds long. */
+static void the_process_may_be_killed_while_its_threads_are_awaited(void **state)
+{
+	struct target t;
+
+	(void)state;
+	start(&t, 0);
+	tell(&t, "hot 2", "");
+	assert_int_equal(threads_apart(wait_for_killed, &t), -ESRCH);
+	assert_true(WIFSIGNALED(stop(&t)));
+}
+
 static void debugged_processes_are_left_alone(void **state)
 {
 	struct target t;
@@ -898,6 +923,7 @@ int main(void)
 		cmocka_unit_test(a_tracer_may_be_killed_while_signals_are_handled),
 		cmocka_unit_test(what_a_killed_tracer_left_is_cleaned),
 		cmocka_unit_test(the_process_may_be_killed),
+		cmocka_unit_test(the_process_may_be_killed_while_its_threads_are_awaited),
 		cmocka_unit_test(debugged_processes_are_left_alone),
 		cmocka_unit_test(two_tracers_at_once_are_refused),
 		cmocka_unit_test(tracers_that_begin_at_once_leave_the_process_alive),
