@@ -188,18 +188,17 @@ static void close_events(struct image_watch *w)
 	w->event_count = w->thread_count = 0;
 }
 
-static int open_events(struct image_watch *w, pid_t pid, enum image_scope scope)
+static int open_events(struct image_watch *w, pid_t pid)
 {
-	bool of_process = pid && scope == IMAGES_OF_PROCESS;
-	int err = of_process ? open_process(w, pid) : open_rings(w, -1);
+	int err = open_rings(w, -1);
 
-	if (!pid || !err || err == -ENOMEM)
+	if (!pid || (err != -EACCES && err != -EPERM))
 		return err;
 	close_events(w);
-	return of_process ? open_rings(w, -1) : open_process(w, pid);
+	return open_process(w, pid);
 }
 
-int image_watch_open(pid_t pid, enum image_scope scope, struct image_watch **out, struct diag *d)
+int image_watch_open(pid_t pid, bool at_once, struct image_watch **out, struct diag *d)
 {
 	size_t cpus = (size_t)sysconf(_SC_NPROCESSORS_CONF);
 	struct image_watch *w = calloc(1, sizeof(*w) + cpus * sizeof(w->rings[0]));
@@ -211,10 +210,10 @@ int image_watch_open(pid_t pid, enum image_scope scope, struct image_watch **out
 		err = -ENOMEM;
 	if (w) {
 		w->page = (size_t)sysconf(_SC_PAGESIZE);
-		w->wakes_at = scope == IMAGES_OF_MACHINE; /* each event is longer than that */
+		w->wakes_at = at_once; /* each event is longer than that */
 	}
 	if (!err)
-		err = open_events(w, pid, scope);
+		err = open_events(w, pid);
 	if (err) {
 		image_watch_close(w);
 		return diag_error(d, err, "watch-failed",

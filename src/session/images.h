@@ -46,15 +46,11 @@ uint64_t news_read(struct news_ring *rings, unsigned count, uint64_t until, imag
 
 struct image_watch;
 
-enum image_scope {
-	/* A process and its children from now on: readable when a ring is half full. */
-	IMAGES_OF_PROCESS,
-	IMAGES_OF_MACHINE, /* all processes: readable with each event */
-};
-
-/* If one scope is not possible, the other is taken; without a pid (0) there is only the machine.
- * -EACCES or -EPERM without the privilege; -EMFILE: the process has too many threads. */
-int image_watch_open(pid_t pid, enum image_scope scope, struct image_watch **out, struct diag *d);
+/* Watch all processes, or who may not do that, `pid` (0: none) and the children it has from now on,
+ * which takes the kernel some 10 ms. Descriptors become readable with each event, if it is
+ * read at once, else when a ring is half full. -EACCES or -EPERM without the privilege; -EMFILE:
+ * the process has too many threads. */
+int image_watch_open(pid_t pid, bool at_once, struct image_watch **out, struct diag *d);
 void image_watch_close(struct image_watch *w); /* NULL is fine */
 /* Hand over all events that have come, in the order of time, also from one call to the next: what
  * a process does comes after its fork. Returns how many were lost (the rings were full): when some

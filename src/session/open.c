@@ -285,12 +285,11 @@ void session_open_watch(struct nopal_trace *t, struct diag *d)
 	struct features features;
 	int err = -ENOTSUP;
 
-	if (!of_all && !session_may_use_native(t))
+	if (!of_all && !(t->options.follow && session_may_use_native(t)))
 		return;
 	features_init(&features);
 	if (feature_has(&features, FEATURE_NEWS))
-		err = image_watch_open(t->pid, of_all ? IMAGES_OF_MACHINE : IMAGES_OF_PROCESS,
-				       &t->watch, NULL);
+		err = image_watch_open(t->pid, of_all, &t->watch, NULL);
 	t->polls_maps = err && t->facts.needs_images && session_may_use_native(t);
 	if (t->polls_maps)
 		session_poll_maps(t);

@@ -71,7 +71,7 @@ static struct image_watch *open_watch(void)
 {
 	struct image_watch *w;
 
-	if (image_watch_open(0, IMAGES_OF_MACHINE, &w, NULL)) {
+	if (image_watch_open(0, true, &w, NULL)) {
 		print_message("needs perf events of all processes\n");
 		skip();
 	}
@@ -196,7 +196,7 @@ static void a_family_is_told_in_order(void **state)
 	f.first = fork();
 	if (!f.first)
 		have_children(fd, go[0]);
-	if (image_watch_open(f.first, IMAGES_OF_PROCESS, &f.watch, NULL)) {
+	if (image_watch_open(f.first, false, &f.watch, NULL)) {
 		kill(f.first, SIGKILL);
 		print_message("needs perf events of a process\n");
 		skip();
