@@ -3,7 +3,8 @@
  * the program is there, and waits until its probes are enabled. It does nothing else: the tracer
  * puts the code into the process as always.
  *
- *	NOPAL_AGENT	name of the tracer's socket, in the abstract name space
+ *	NOPAL_AGENT	name of the tracer's socket, in the abstract name space, and after a '/' a
+ *			number by which the tracer knows who has the command's environment
  *
  * It uses no libc, so that it can be loaded into programs of any, and nothing of the program: it
  * opens a socket and closes it again. If the tracer is gone, or does not answer within 10 seconds,
@@ -54,7 +55,7 @@ static int64_t connect_to(const char *name)
 	int64_t fd, err = INTERRUPTED;
 	size_t len = 0;
 
-	for (; name[len] && len < NAME_MAX_; len++)
+	for (; name[len] && name[len] != '/' && len < NAME_MAX_; len++)
 		to.name[1 + len] = name[len];
 	fd = system_call(CALL_SOCKET, AF_UNIX_, SEQPACKET, 0, 0, 0, 0);
 	if (fd < 0)

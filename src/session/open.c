@@ -403,6 +403,7 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 		.detach_later = t->options.detach_later,
 		.is_alone = t->engines.count == 1,
 		.agent_fd = t->agent.fd > 0 ? t->agent.fd : 0,
+		.agent = t->agent.name.ptr,
 		.events = t->options.events,
 		.unwind = t->unwind,
 		.await_unwind = session_await_stacks,

@@ -39,6 +39,41 @@ as_nobody() {
 	grep -qx "@n: $((count * 10))" <<<"$output"
 }
 
+@test "a daemon, whose parents end at once, and the programs that it runs" {
+	mkfifo "$dir/done"
+	cat >"$dir/daemon" <<-END
+		#!/bin/sh
+		( setsid sh -c '$tick loop 100; $tick loop 100; ( $tick loop 100; echo >$dir/done ) &' & )
+		read x <$dir/done
+	END
+	chmod +x "$dir/daemon"
+	for probe in "usdt:$tick:tick:loop" 'usdt:*:tick:loop'; do
+		for _ in 1 2 3; do
+			traces "$dir/daemon" "$probe { @n = count() }"
+			grep -qx '@n: 300' <<<"$output"
+		done
+	done
+}
+
+@test "a process that comes to the agent's socket, and is not the command's, is not traced" {
+	cat >"$dir/waits" <<-END
+		#!/bin/sh
+		echo "NOPAL_AGENT=\${NOPAL_AGENT%/*}" >$dir/name.new
+		mv $dir/name.new $dir/name
+		read x <$dir/go
+		$tick loop 10
+	END
+	chmod +x "$dir/waits"
+	mkfifo "$dir/go"
+	timeout 100 "$NOPAL" --user -c "$dir/waits" -e "usdt:$tick:tick:loop { @n = count() }" >"$dir/out" 2>"$dir/messages" 3>&- &
+	awaits test -s "$dir/name"
+	env "$(cat "$dir/name")/0123456789abcdef0123456789abcdef" LD_PRELOAD="$(dirname "$NOPAL")/nopal-agent.so" "$tick" loop 100
+	echo >"$dir/go"
+	wait
+	cat "$dir/out" "$dir/messages"
+	grep -qx '@n: 10' "$dir/out"
+}
+
 @test "a tracer that stands still for long: a program goes on after 10 seconds, which is counted" {
 	mkfifo "$dir/go"
 	messages=$dir/messages

@@ -1,8 +1,11 @@
 #include "engine/native/agent.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -15,6 +18,8 @@
 #define BACKLOG	     4096 /* programs that wait; the system's limit is mostly as high */
 #define EXE_LENGTH   4096
 #define ENVIRON_MOST 65536
+#define ALL_ENVIRON  ((size_t)8 << 20) /* more than the kernel lets a program have */
+#define KEY_WORDS    2
 #define NAME	     "NOPAL_AGENT="
 #define PRELOAD	     "LD_PRELOAD="
 
@@ -36,10 +41,12 @@ static int find_library(struct buf *path)
 	return path->failed ? -ENOMEM : -ENOENT;
 }
 
-/* The kernel chooses a name. */
+/* The kernel chooses a name, which all users can see. The number is known to those alone who can
+ * read the environment of the command. */
 static int make_socket(struct native_agent *a)
 {
 	struct sockaddr_un address = {AF_UNIX, ""};
+	uint64_t key[KEY_WORDS];
 	socklen_t len = offsetof(struct sockaddr_un, sun_path);
 
 	a->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -48,13 +55,14 @@ static int make_socket(struct native_agent *a)
 	len = sizeof(address);
 	if (getsockname(a->fd, (struct sockaddr *)&address, &len))
 		return -errno;
-	buf_printf(&a->name, NAME "%.*s", (int)(len - offsetof(struct sockaddr_un, sun_path) - 1),
-		   address.sun_path + 1);
+	if (getrandom(key, sizeof(key), 0) != sizeof(key))
+		return -EIO;
+	buf_printf(&a->name, NAME "%.*s/%016" PRIx64 "%016" PRIx64,
+		   (int)(len - offsetof(struct sockaddr_un, sun_path) - 1), address.sun_path + 1,
+		   key[0], key[1]);
 	return a->name.failed ? -ENOMEM : 0;
 }
 
-/* A library that the command preloads already comes after it. The dynamic loader splits the names
- * at spaces and colons. */
 /* One that is too long to be read whole may say anything. */
 bool native_agent_is_expected(pid_t pid)
 {
@@ -71,6 +79,8 @@ bool native_agent_is_expected(pid_t pid)
 	return (has_name && has_preload) || size == sizeof(text);
 }
 
+/* A library that the command preloads already comes after it. The dynamic loader splits the names
+ * at spaces and colons. */
 int native_agent_open(struct native_agent *out)
 {
 	const char *others = getenv("LD_PRELOAD"), *asan = getenv("ASAN_OPTIONS");
@@ -137,6 +147,20 @@ uint64_t native_agent_stop(int fd)
 		close(one);
 	}
 	return left;
+}
+
+bool native_agent_was_given(pid_t pid, const char *name)
+{
+	struct buf text = BUF_INIT;
+	char path[32];
+	bool was = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	if (!file_slurp(path, ALL_ENVIRON, &text))
+		for (struct str rest = buf_as_str(&text); rest.len && !was;)
+			was = str_eq_text(str_cut(&rest, '\0'), name);
+	buf_free(&text);
+	return was;
 }
 
 bool native_agent_has_left(int one)

@@ -26,6 +26,9 @@ int native_agent_listen(int fd);
 bool native_agent_is_expected(pid_t pid);
 /* The next process that waits, and the descriptor to close when it may go on; -EAGAIN: none. */
 int native_agent_accept(int fd, pid_t *pid);
+/* Has it `name`, "NOPAL_AGENT=...", in its environment? Then it descends from the command, though
+ * the processes between them may have ended. */
+bool native_agent_was_given(pid_t pid, const char *name);
 /* Has the process, whose descriptor this is, stopped waiting, or ended? */
 bool native_agent_has_left(int one);
 /* All that wait go on, and those that come later. How many had stopped waiting, or had ended. */

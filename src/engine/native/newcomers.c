@@ -101,13 +101,23 @@ static int take_known(struct native *e, struct native_process *p, bool has_left,
 	return native_look_at_files(e, p, !has_left, d);
 }
 
+/* Any process may come. One that is not known yet may be a daemon, whose parents have ended before
+ * they were seen. */
+static int take_new(struct native *e, pid_t pid, struct newcomers *newcomers)
+{
+	int err = children_take(&e->children, pid, take_newcomer, newcomers);
+
+	if (err != -ESRCH || !native_agent_was_given(pid, e->options.agent))
+		return err;
+	return children_join(&e->children, pid, take_newcomer, newcomers);
+}
+
 static int take_agent(struct native *e, int fd, pid_t pid, struct diag *d)
 {
 	bool has_left = native_agent_has_left(fd);
 	struct newcomers newcomers = {e, d, !has_left, has_left};
 	struct native_process *p = find_process(e, pid);
-	int err = p ? take_known(e, p, has_left, d)
-		    : children_take(&e->children, pid, take_newcomer, &newcomers);
+	int err = p ? take_known(e, p, has_left, d) : take_new(e, pid, &newcomers);
 
 	/* If it has ended, what it was is not known any more. */
 	if (!p && native_agent_has_left(fd))
