@@ -57,7 +57,8 @@ static int note(void *arg, pid_t pid)
 					   .is_expected =
 						   l->patience && native_agent_is_expected(pid)};
 	m->is_there = true;
-	if (m->is_left || m->is_known || (m->is_expected && l->now - m->since < l->patience))
+	if (!l->fn || m->is_left || m->is_known ||
+	    (m->is_expected && l->now - m->since < l->patience))
 		return 0;
 	m->is_known = true;
 	l->fn(l->arg, pid);

@@ -29,7 +29,7 @@ typedef void child_fn(void *arg, pid_t pid);
 int children_leave(struct native_children *f, pid_t first);
 /* Call `fn` with each process that runs another program than it did when `fn` was called with it
  * last, and has done so for `patience` ns, if it may have the agent: the first one, and with
- * `follow` its children. -ENOMEM. */
+ * `follow` its children. NULL: only note them. -ENOMEM. */
 int children_look(struct native_children *f, pid_t first, bool follow, uint64_t patience,
 		  child_fn *fn, void *arg);
 /* The process has called exec at this time: it may be the same program once more, at the same

@@ -125,11 +125,6 @@ static int take_agent(struct native *e, int fd, pid_t pid, struct diag *d)
 	return err == -ENOMEM ? err : 0;
 }
 
-static void take_later(void *arg, pid_t pid)
-{
-	(void)arg, (void)pid;
-}
-
 /* Any user may connect to the socket; only so many are looked at in one turn, and the others wait
  * in the kernel. */
 void native_accept_agents(struct native *e)
@@ -164,7 +159,7 @@ int native_answer_agents(struct native *e, struct diag *d)
 
 	if (w->agent_count)
 		err = children_look(&e->children, e->options.pid, e->options.follow_forks,
-				    UINT64_MAX, take_later, NULL);
+				    UINT64_MAX, NULL, NULL);
 	for (unsigned i = 0; i < w->agent_count; i++) {
 		if (!err)
 			err = take_agent(e, w->agents[i], w->pids[i], d);
