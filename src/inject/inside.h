@@ -275,6 +275,8 @@ bool plan_is_disturbed(const struct inject *x, uint64_t patch, unsigned len, uin
 /* Can an instruction be run elsewhere, without a fault? *relative: its distance to an address, of 4
  * bytes; NULL: it has none. */
 bool can_move(const uint8_t *insn, const uint8_t **relative);
+/* own.c: the next bytes of `syscall`, whether an instruction begins there or not; NULL: none. */
+const uint8_t *find_syscall(const uint8_t *at, const uint8_t *end);
 /* own.c: system calls in this code that may make a filter, as places; how many, or -ENOMEM. *all:
  * there are no others. */
 int own_plan(struct inject *x, uint64_t start, const uint8_t *code, size_t len,

@@ -191,53 +191,80 @@ int plan_moved(struct inject *x, uint64_t at, const uint8_t *insn, unsigned len,
 	return err ? err : plan_settle(x, s, INJECT_DISPLACED, 0);
 }
 
-/* All places with the bytes of a pattern; those that cannot be changed are left out. */
-static int plan_pattern(struct inject *x, const struct pattern *p, uint64_t start,
-			const uint8_t *code, size_t len, struct inject_place *out, unsigned most,
-			unsigned *lacks)
+/* Where one of the patterns may begin, at `at` or later; NULL: nowhere. */
+#if defined(__x86_64__)
+#define STEP 1
+
+static const uint8_t *find_candidate(const uint8_t *at, const uint8_t *end)
 {
-	const uint8_t *at = code;
-	unsigned count = 0;
+	const uint8_t *call = end - at > JUMP_NEAR ? find_syscall(at + JUMP_NEAR, end) : NULL;
 
-	while (count < most && p->len &&
-	       (at = memmem(at, len - (size_t)(at - code), p->bytes, p->len))) {
-		const uint8_t *moved = find_moved(p, code, at, code + len);
-		int err = moved ? plan_moved(x, start + (uint64_t)(moved - code), moved, JUMP_NEAR,
-					     &out[count].site)
-				: -ENOENT;
+	return call ? call - JUMP_NEAR : NULL;
+}
+#else
+#define STEP 4
 
-		if (err == -ENOMEM)
-			return err;
-		if (moved && err)
-			*lacks |= LIBC_BIT(p->what);
-		out[count].what = p->what;
-		out[count].called = p->moved ? 0 : out[count].site.copy_end + CALL_LEN;
-		count += !err;
-		at++;
-	}
-	return (int)count;
+static const uint8_t *find_candidate(const uint8_t *at, const uint8_t *end)
+{
+	return at < end ? at : NULL;
+}
+#endif
+
+/* What is being searched, and for which patterns. */
+struct matching {
+	struct inject *x;
+	uint64_t start; /* address of `code` */
+	const uint8_t *code, *end;
+	bool has_own; /* calls of any code are looked for: prctl() and syscall() are among these */
+	struct inject_place *out;
+	unsigned count, most;
+	unsigned found, lacks; /* bits of enum inject_libc */
+};
+
+static bool is_at(const struct matching *m, const struct pattern *p, const uint8_t *at)
+{
+	bool filters = p->what == LIBC_PRCTL || p->what == LIBC_SYSCALL;
+
+	return p->len && at + p->len <= m->end && !memcmp(at, p->bytes, p->len) &&
+	       !(OWN_CALLS && m->has_own && filters);
 }
 
-/* Those of the patterns; where calls of any code are looked for, prctl() and syscall() are among
- * these. Every glibc has both. */
-static int plan_patterns(struct inject *x, uint64_t start, const uint8_t *code, size_t len,
-			 bool has_own, struct inject_place *out, unsigned most, unsigned *lacks)
+/* One that cannot be changed is left out. */
+static int plan_match(struct matching *m, const struct pattern *p, const uint8_t *at)
 {
-	unsigned count = 0;
-	int n = 0;
+	const uint8_t *moved = find_moved(p, m->code, at, m->end);
+	struct inject_place *place = &m->out[m->count];
+	int err;
 
-	for (size_t i = 0; i < COUNT(patterns) && n >= 0; i++) {
-		bool filters = patterns[i].what == LIBC_PRCTL || patterns[i].what == LIBC_SYSCALL;
-
-		if (OWN_CALLS && has_own && filters)
-			continue;
-		n = plan_pattern(x, &patterns[i], start, code, len, out + count, most - count,
-				 lacks);
-		if (!n && filters && !has_own)
-			*lacks |= LIBC_BIT(patterns[i].what);
-		count += n > 0 ? (unsigned)n : 0;
+	if (!moved)
+		return 0;
+	err = plan_moved(m->x, m->start + (uint64_t)(moved - m->code), moved, JUMP_NEAR,
+			 &place->site);
+	if (err) {
+		m->lacks |= LIBC_BIT(p->what);
+		return err == -ENOMEM ? err : 0;
 	}
-	return n < 0 ? n : (int)count;
+	place->what = p->what;
+	place->called = p->moved ? 0 : place->site.copy_end + CALL_LEN;
+	m->found |= LIBC_BIT(p->what);
+	m->count++;
+	return 0;
+}
+
+/* Every glibc has prctl() and syscall(). */
+static int plan_patterns(struct matching *m)
+{
+	const unsigned needed = LIBC_BIT(LIBC_PRCTL) | LIBC_BIT(LIBC_SYSCALL);
+	const uint8_t *at = m->code;
+	int err = 0;
+
+	for (; (at = find_candidate(at, m->end)) && !err; at += STEP)
+		for (size_t i = 0; i < COUNT(patterns) && m->count < m->most && !err; i++)
+			if (is_at(m, &patterns[i], at))
+				err = plan_match(m, &patterns[i], at);
+	if (!m->has_own)
+		m->lacks |= needed & ~m->found;
+	return err ? err : (int)m->count;
 }
 
 static int plan_range(struct inject *x, const struct range *r, bool is_libc, bool has_own,
@@ -252,8 +279,18 @@ static int plan_range(struct inject *x, const struct range *r, bool is_libc, boo
 		return -ENOMEM;
 	if (inject_read(x, r->start, code, len))
 		len = 0;
-	if (is_libc)
-		count = plan_patterns(x, r->start, code, len, has_own, out, most, lacks);
+	if (is_libc) {
+		struct matching m = {.x = x,
+				     .start = r->start,
+				     .code = code,
+				     .end = code + len,
+				     .has_own = has_own,
+				     .out = out,
+				     .most = most};
+
+		count = plan_patterns(&m);
+		*lacks |= m.lacks;
+	}
 	if (has_own && count >= 0)
 		own = own_plan(x, r->start, code, len, out + count, most - (unsigned)count,
 			       &none_left);

@@ -412,14 +412,22 @@ struct call {
 	bool is_plain;	/* what comes before is as compilers write it */
 };
 
+/* memchr() is several times as fast as memmem() here. */
+const uint8_t *find_syscall(const uint8_t *at, const uint8_t *end)
+{
+	while (at + 1 < end && (at = memchr(at + 1, 0x05, (size_t)(end - at - 1))))
+		if (at[-1] == 0x0f)
+			return at - 1;
+	return NULL;
+}
+
 /* The calls that may make a filter, at most `most`; how many there are. */
 static unsigned find_calls(const struct code *c, struct call *out, unsigned most)
 {
-	static const uint8_t syscall_insn[CALL_BYTES] = {0x0f, 0x05};
 	const uint8_t *at = c->bytes, *end = c->bytes + c->len;
 	unsigned count = 0;
 
-	for (; (at = memmem(at, (size_t)(end - at), syscall_insn, CALL_BYTES)); at++) {
+	for (; (at = find_syscall(at, end)); at++) {
 		struct call call = {.at = (size_t)(at - c->bytes)};
 		struct before before;
 
