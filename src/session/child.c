@@ -136,6 +136,12 @@ static void run_child(const char *program, char **words, char *const *more, int 
 	_exit(127);
 }
 
+/* Others may kill it at any moment: then it cannot be let go on, or has been reaped. */
+static const char *reason(int err)
+{
+	return err == -ESRCH || err == -ECHILD ? "it was killed before it ran" : strerror(-err);
+}
+
 static int go_on(const struct child *c, int sig)
 {
 	return ptrace(PTRACE_CONT, c->pid, NULL, (void *)(long)sig) ? -errno : 0;
@@ -246,7 +252,7 @@ int child_start(const char *command, char *const *more, struct child *out, struc
 	c.stopped = c.pid > 0 && !c.gone;
 	if (err)
 		diag_error(d, err, "command-failed", "cannot start '%s': %s", words.we_wordv[0],
-			   strerror(-err));
+			   reason(err));
 	if (err == -ENOENT)
 		diag_hint(d, "is it in $PATH? a path that contains / is not searched for");
 	if (err == -EPERM)
@@ -273,8 +279,7 @@ int child_exec(struct child *c, const char *command, struct diag *d)
 	if (!err && ptrace(PTRACE_SETOPTIONS, c->pid, NULL, NULL))
 		err = -errno;
 	if (err)
-		diag_error(d, err, "command-failed", "cannot start '%s': %s", command,
-			   err == -ECHILD ? "it was killed before it ran" : strerror(-err));
+		diag_error(d, err, "command-failed", "cannot start '%s': %s", command, reason(err));
 	if (err == -ENOENT) /* the file itself was there */
 		diag_hint(d, "the file's interpreter (#!, or ld.so) does not exist");
 	return err;
@@ -303,7 +308,7 @@ int child_run_to_entry(struct child *c, struct diag *d)
 									: set_pc(c->pid, entry);
 	return err ? diag_error(d, err, "command-failed",
 				"the command (pid %d) did not reach its entry point: %s", c->pid,
-				strerror(-err))
+				reason(err))
 		   : 0;
 }
 
@@ -312,7 +317,8 @@ int child_release(struct child *c, struct diag *d)
 	if (!c->pid || !c->stopped)
 		return 0;
 	c->stopped = false;
-	if (ptrace(PTRACE_DETACH, c->pid, NULL, NULL))
+	/* One that was killed has ended, as one that is killed a moment later. */
+	if (ptrace(PTRACE_DETACH, c->pid, NULL, NULL) && errno != ESRCH)
 		return diag_error(d, -errno, "command-failed",
 				  "cannot resume the command (pid %d): %s", c->pid,
 				  strerror(errno));
