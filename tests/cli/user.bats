@@ -287,6 +287,15 @@ near_probes() {
 	done
 }
 
+@test "the event at which a clause ends the run is seen by all clauses of the site" {
+	for engine in kernel user; do
+		run timeout 60 "$NOPAL" --$engine -c "$tick loop 1000" -e "usdt:$tick:tick:loop { @before = count() } usdt:$tick:tick:loop /arg0 == 7/ { exit() } usdt:$tick:tick:loop { @after = count() }"
+		echo "$engine: $output"
+		grep -qx '@before: 8' <<<"$output"
+		grep -qx '@after: 8' <<<"$output"
+	done
+}
+
 @test "children of fork: left alone with -p, traced with --follow and -c" {
 	start_target "$tick" wait fork 100
 	start_tracer "usdt:$tick:tick:loop { @n = count() }" --user -p $target

@@ -70,8 +70,10 @@ static void emit_insn(struct gen *g, uint32_t at)
 	asm_bind(g->code, g->labels[at]);
 	if (at == g->body)
 		native_body_begin(g);
-	if (at == g->guard)
-		native_guard(g);
+	if (at == g->guard && g->is_first && g->is_last)
+		native_guard(g, !g->in_body	? g->head_exit
+				: at == g->body ? g->lost
+						: g->body_exit);
 	if (at == g->body && g->frame.in_scratch)
 		native_claim_scratch(g);
 	if (in->op < OP_COUNT_ && emitters[in->op])
@@ -101,9 +103,18 @@ static void emit_all(struct gen *g)
 	}
 }
 
-/* One attempt, with the sets of registers to save as they are now. */
+static void go_back(struct gen *g)
+{
+	if (!asm_jump_to(g->code, g->place->back) &&
+	    !asm_jump_through(g->code, native_pool(g, &g->place->back, 8)))
+		native_fail(g, "engine", "the memory for code is too far from the probe");
+}
+
+/* One attempt, with the sets of registers to save as they are now. Of several clauses all run, or
+ * none does: the run may end between two of them. */
 static void emit_clause(struct gen *g)
 {
+	bool guards_all = g->is_first && !g->is_last;
 	int next = asm_label(g->code);
 	struct layout layout;
 
@@ -119,21 +130,27 @@ static void emit_clause(struct gen *g)
 	for (uint32_t i = 0; i <= g->clause->insn_count; i++)
 		g->labels[i] = asm_label(g->code);
 	g->head_exit = asm_label(g->code);
+	g->over = asm_label(g->code);
 	g->body_exit = asm_label(g->code);
 	g->lost = g->frame.in_scratch ? asm_label(g->code) : g->body_exit;
 	native_head_begin(g);
+	if (guards_all)
+		native_guard(g, g->over);
 	emit_all(g);
 	asm_bind(g->code, g->labels[g->clause->insn_count]);
 	if (g->in_body)
 		native_body_end(g);
 	else
 		g->head_writes = g->code->written;
-	native_head_end(g);
-	if (g->is_last && !asm_jump_to(g->code, g->place->back) &&
-	    !asm_jump_through(g->code, native_pool(g, &g->place->back, 8)))
-		native_fail(g, "engine", "the memory for code is too far from the probe");
-	if (!g->is_last)
+	native_head_end(g, g->head_exit);
+	if (g->is_last)
+		go_back(g);
+	else
 		asm_jump(g->code, next);
+	if (guards_all) {
+		native_head_end(g, g->over);
+		go_back(g);
+	}
 	native_write_colds(g);
 	asm_bind(g->code, next);
 }
@@ -273,6 +290,7 @@ int native_generate(const struct native_place *place, const struct native_step *
 				.attach = steps[i].attach,
 				.diag = d,
 				.pool = &pool,
+				.is_first = !i,
 				.is_last = i + 1 == count};
 
 		err = generate_clause(&g);

@@ -142,11 +142,11 @@ void native_head_begin(struct gen *g)
 		asm_store_imm(c, 8, native_at(g, g->tsc_at), 0);
 }
 
-void native_head_end(struct gen *g)
+void native_head_end(struct gen *g, int label)
 {
 	struct native_code *c = g->code;
 
-	asm_bind(c, g->head_exit);
+	asm_bind(c, label);
 	if (head_bytes(g))
 		asm_lea(c, STACK, MEM(STACK, head_bytes(g)));
 	asm_pop(c, g->head_saves);
@@ -289,10 +289,9 @@ void native_claim_scratch(struct gen *g)
 }
 
 /* Nothing is done once the run is over; nor in a child that is not followed. */
-void native_guard(struct gen *g)
+void native_guard(struct gen *g, int out)
 {
 	const struct native_place *p = g->place;
-	int out = !g->in_body ? g->head_exit : g->at == g->body ? g->lost : g->body_exit;
 	struct native_code *c = g->code;
 
 	asm_const(c, ACC, p->shared + offsetof(struct layout, is_stopped));

@@ -100,8 +100,8 @@ struct gen {
 	uint32_t body;	/* the instruction that the body begins with */
 	uint32_t guard; /* the first that may have an effect: before it the run may have ended */
 
-	bool is_last; /* of the clauses at the site */
-	uint32_t at;  /* the instruction that is being emitted */
+	bool is_first, is_last; /* of the clauses at the site */
+	uint32_t at;		/* the instruction that is being emitted */
 	bool in_body;
 	uint32_t head_saves, body_saves; /* sets of general registers */
 	uint32_t head_writes, body_writes;
@@ -116,6 +116,7 @@ struct gen {
 	int again[PROGRAM_MAX_LOOP_DEPTH]; /* labels of the loops over maps that are open */
 	unsigned each_depth;
 	int head_exit, body_exit, lost;
+	int over;   /* where the first of several clauses leads when the run is over */
 	int layout; /* label of struct layout, after the code */
 	struct cold *colds;
 	size_t cold_count, cold_cap;
@@ -215,11 +216,11 @@ void native_write_colds(struct gen *g);
 /* Where the slots of g->clause are; 0 or -errno. */
 int native_plan_frame(struct gen *g);
 void native_head_begin(struct gen *g);
-void native_head_end(struct gen *g);
+void native_head_end(struct gen *g, int label); /* which it binds */
 void native_body_begin(struct gen *g);
 void native_body_end(struct gen *g);
-/* Nothing is done once the run is over; nor in a child that is not followed. */
-void native_guard(struct gen *g);
+/* To `out` once the run is over, and in a child that is not followed. */
+void native_guard(struct gen *g, int out);
 /* KEEP = a frame in scratch memory, for a clause whose frame is too large for the stack. */
 void native_claim_scratch(struct gen *g);
 /* What the functions of inside.h need of the event, at g->hit_at; ruins ACC. */
