@@ -278,6 +278,7 @@ static void set_stats(struct engine *engine, struct run_stats *out)
 		out->untraced += one.untraced;
 		out->late += one.late;
 		out->missed += one.missed;
+		out->had_children |= one.had_children;
 		out->missed_file = out->missed_file.len ? out->missed_file : one.missed_file;
 		out->disturbed += one.disturbed;
 		out->spoiled += one.spoiled;

@@ -357,6 +357,16 @@ static void tell_spoiled(uint64_t count, struct diag *d)
 	diag_hint(d, "--kernel keeps what it counts out of the process's reach");
 }
 
+/* Who is not told of programs that begin may have missed some. */
+static void tell_no_news(struct diag *d)
+{
+	diag_warn(
+		d, "user-mode-news",
+		"the kernel does not report to this user what processes map: programs that did "
+		"not load nopal-agent.so, and ended within 20 ms, were missed, if there were any");
+	diag_hint(d, "'sysctl kernel.perf_event_paranoid=2' permits it");
+}
+
 static void tell_missed_in_user_mode(const struct run_stats *stats, struct diag *d)
 {
 	if (stats->missed)
@@ -412,6 +422,8 @@ static void tell_left_out(struct nopal_trace *t, struct diag *d)
 		diag_hint(d, "--follow%s traces them too", t->pid ? "" : " with one -p");
 	}
 	tell_missed_in_user_mode(&stats, d);
+	if (stats.had_children && !t->watch)
+		tell_no_news(d);
 	if (stats.files_missed)
 		diag_warn(d, "files-missed",
 			  "the main thread of %s ended before the others: probes with a "

@@ -147,6 +147,13 @@ as_nobody() {
 	says user-mode-missed "1 process mapped a file with probes ('$tick'), and ended before it was traced"
 }
 
+@test "where the kernel reports nothing, it is said that programs may have been missed" {
+	NOPAL_NO_FEATURES=news traces "sh -c '$tick loop 100; env -i $tick loop 10; true'"
+	says user-mode-news "did not load nopal-agent.so, and ended within 20 ms"
+	NOPAL_NO_FEATURES=news traces "$tick loop 100"
+	! grep 'warning' <<<"$output"
+}
+
 @test "a program without the agent, while others come with theirs" {
 	traces "sh -c 'env -i $tick loop 3000 1 200 & for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do $tick loop 1; done; wait'"
 	says user-mode-late "began to run another program"

@@ -93,9 +93,11 @@ int children_look(struct native_children *f, pid_t first, bool follow, uint64_t 
 		if (!err && !f->all[i].is_left)
 			err = processes_each_child(pid, note, &l);
 	}
-	for (size_t i = 0; i < f->count; i++)
+	for (size_t i = 0; i < f->count; i++) {
+		f->has_others |= f->all[i].pid != first && !f->all[i].is_left;
 		if (f->all[i].is_there)
 			f->all[kept++] = f->all[i];
+	}
 	f->count = kept;
 	return err;
 }

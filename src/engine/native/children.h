@@ -21,6 +21,7 @@ struct native_child {
 struct native_children {
 	struct native_child *all; /* owned */
 	size_t count, cap;
+	bool has_others; /* the first process has had children that were not left */
 };
 
 typedef void child_fn(void *arg, pid_t pid);

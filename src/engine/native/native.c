@@ -573,6 +573,7 @@ static void native_stats(struct engine *engine, struct run_stats *out)
 	out->disturbed = e->disturbed;
 	out->untraced = e->unreached;
 	out->late = e->late;
+	out->had_children = e->children.has_others;
 	if (e->is_stopped)
 		out->missed = trail_missed(&e->trail, &out->missed_file);
 	out->waited = e->given_up + (e->store ? knock_given_up(e->store) : 0);
