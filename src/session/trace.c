@@ -357,7 +357,7 @@ static void tell_spoiled(uint64_t count, struct diag *d)
 	diag_hint(d, "--kernel keeps what it counts out of the process's reach");
 }
 
-/* Who is not told of programs that begin may have missed some. */
+/* Programs that begin may have been missed where nothing reports them. */
 static void tell_no_news(struct diag *d)
 {
 	diag_warn(

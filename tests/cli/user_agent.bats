@@ -160,6 +160,13 @@ as_nobody() {
 	[ "$(sed -n 's/^@n: //p' <<<"$output")" -gt 1500 ]
 }
 
+@test "a daemon without the agent, whose parents end at once" {
+	traces "sh -c '$tick loop 1; (env -i setsid $tick loop 3000 1 200 &); sleep 1; true'"
+	says user-mode-late "began to run another program"
+	[ "$(sed -n 's/^@n: //p' <<<"$output")" -gt 1500 ]
+	! grep 'ended before' <<<"$output"
+}
+
 @test "programs without the agent that live are traced a moment later, and were not missed" {
 	traces "sh -c '$tick loop 100; env -i $tick loop 3000 1 100; true'"
 	says user-mode-late "began to run another program"

@@ -110,6 +110,13 @@ void children_renew(struct native_children *f, pid_t pid, uint64_t time)
 		m->program = 0;
 }
 
+int children_meet(struct native_children *f, pid_t pid)
+{
+	struct look l = {f, clock_now(), UINT64_MAX, NULL, NULL};
+
+	return note(&l, pid);
+}
+
 int children_join(struct native_children *f, pid_t pid, child_fn *fn, void *arg)
 {
 	struct look l = {f, clock_now(), 0, fn, arg};

@@ -36,6 +36,9 @@ int children_look(struct native_children *f, pid_t first, bool follow, uint64_t 
 /* The process has called exec at this time: it may be the same program once more, at the same
  * address. */
 void children_renew(struct native_children *f, pid_t pid, uint64_t time);
+/* A process is one of those, whether its parents are there or not, and is looked at from now on.
+ * -ENOMEM. */
+int children_meet(struct native_children *f, pid_t pid);
 /* A process whose parents have ended is one of those, too: call `fn` with it. -ENOMEM. */
 int children_join(struct native_children *f, pid_t pid, child_fn *fn, void *arg);
 /* The process runs another program, if it is one of those: call `fn` with it. */

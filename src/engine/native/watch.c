@@ -332,8 +332,10 @@ void native_note(struct engine *engine, const struct engine_news *news)
 		at = find_attach(e, news);
 	if (news->kind == NEWS_EXEC)
 		children_renew(&e->children, news->pid, news->time);
-	if (at)
-		trail_mapped(&e->trail, news, at);
+	if (!at)
+		return;
+	trail_mapped(&e->trail, news, at);
+	children_meet(&e->children, news->pid); /* without memory it counts as missed */
 }
 
 /* ---- who waits */
