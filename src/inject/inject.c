@@ -113,7 +113,7 @@ static void refuse_owner(pid_t pid, uid_t shown, struct diag *d)
 		diag_error(d, -EPERM, "user-mode-owner",
 			   "cannot trace process %d in user mode: it belongs to another user (uid "
 			   "%u)",
-			   (int)pid, shown);
+			   (int)pid, (unsigned)real);
 }
 
 static int refuse_access(pid_t pid, int err, struct diag *d)
@@ -122,7 +122,9 @@ static int refuse_access(pid_t pid, int err, struct diag *d)
 	struct stat st;
 	unsigned scope = ptrace_scope();
 
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	/* Of a process that is protected from its user this file is root's, the directory is not.
+	 */
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
 	if (stat(path, &st))
 		return diag_error(d, -ESRCH, "no-process", "there is no process %d", (int)pid);
 	if (err != -EACCES && err != -EPERM && err != -ESRCH)

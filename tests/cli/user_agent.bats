@@ -299,6 +299,34 @@ static_program() {
 	says command-privileges "cannot start './suid'"
 }
 
+@test "a process that must not be debugged, by its own user and by another" {
+	[ "$(id -u)" = 0 ] || skip "needs root, for another user"
+	cat >"$dir/asks.c" <<-'END'
+		#include <stdio.h>
+		#include <sys/prctl.h>
+		int main(void)
+		{
+			prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+			puts("ready");
+			fflush(stdout);
+			getchar();
+			return 0;
+		}
+	END
+	cc -o "$dir/asks" "$dir/asks.c"
+	mkfifo "$dir/go"
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/asks" <"$dir/go" >"$dir/printed" 3>&- &
+	target=$!
+	exec 8>"$dir/go"
+	awaits grep -q ready "$dir/printed"
+	as_nobody "$NOPAL" doctor -p $target
+	says user-mode-dumpable "lets only root debug it, since its program has set-user-ID bits or capabilities, or it has asked for that"
+	run setpriv --reuid=65533 --regid=65533 --clear-groups "$NOPAL" doctor -p $target
+	says user-mode-owner "belongs to another user (uid 65534)"
+	echo >&8
+	wait $target
+}
+
 @test "a program that must not be debugged any more runs on, and what it has is traced" {
 	[ "$(id -u)" = 0 ] || skip "needs root, to be several users"
 	cp "$TARGETS/undebuggable" "$dir"
