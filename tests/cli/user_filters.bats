@@ -289,3 +289,56 @@ loads() {
 	loads nobody
 	says user-mode-filtered "has got a system call filter (seccomp): what it maps from now on is not traced" "$messages"
 }
+
+@test "a library that is loaded just after the filter was made, by a program without other probes, and by its children" {
+	cat >"$dir/guarded.c" <<-'END'
+		#include <dlfcn.h>
+		#include <linux/filter.h>
+		#include <linux/seccomp.h>
+		#include <stdlib.h>
+		#include <sys/prctl.h>
+		#include <sys/syscall.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		#define REFUSE(n) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (n), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+		static struct sock_filter code[] = {
+			BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+			REFUSE(SYS_futex),
+			REFUSE(SYS_process_vm_readv),
+			REFUSE(SYS_getpid),
+			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		};
+		static const struct sock_fprog filter = {sizeof(code) / sizeof(code[0]), code};
+		static int load(const char *path)
+		{
+			if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+				return 3;
+			void *library = dlopen(path, RTLD_NOW);
+			void (*plug)(int) = library ? (void (*)(int))dlsym(library, "plug") : NULL;
+			if (!plug)
+				return 2;
+			plug(1);
+			return 0;
+		}
+		int main(int argc, char **argv)
+		{
+			for (int status, i = 0; i < atoi(argv[2]); i++) {
+				if (!fork())
+					_exit(load(argv[1]));
+				if (wait(&status) < 0 || status)
+					return 1;
+			}
+			return load(argv[1]);
+		}
+	END
+	cc -O2 -o "$dir/guarded" "$dir/guarded.c" -ldl
+	for children in 0 5; do
+		for probe in "usdt:$dir/pluglib:plug:in" 'usdt:*:plug:in'; do
+			run timeout 60 "$NOPAL" --user -c "$dir/guarded $dir/pluglib $children" -e "$probe { @n = count() }"
+			echo "$output"
+			[ "$status" = 0 ]
+			grep -qx "@n: $((children + 1))" <<<"$output"
+			! grep -q 'nopal: warning' <<<"$output" || false
+		done
+	done
+}

@@ -177,7 +177,7 @@ static bool reads_memory(const struct native *e)
 /* It makes system calls that cannot be seen before. */
 static void say_unread(struct native *e, struct native_process *p, struct diag *d)
 {
-	if (!p->expects_filter || !reads_memory(e) || e->unread++)
+	if (!p->expects_filter || p->count == p->own || !reads_memory(e) || e->unread++)
 		return;
 	diag_warn(d, "user-mode-unread",
 		  "process %d makes system calls by %s, and may so get a system call filter "
@@ -192,7 +192,7 @@ static void say_unread(struct native *e, struct native_process *p, struct diag *
 /* What could not be put into the C library and the dynamic loader, and what is missed so. */
 static void say_lacks(struct native *e, struct native_process *p, struct diag *d)
 {
-	if (p->lacks_children && !e->vforking++)
+	if (p->lacks_children && p->count > p->own && !e->vforking++)
 		diag_warn(d, "user-mode-vfork",
 			  "the C library of process %d cannot be changed where it makes children "
 			  "that share its memory: of events that these fire before they call exec, "

@@ -184,7 +184,8 @@ void heirs_hear(struct native *e)
 		w->ahead += (int64_t)w->heirs[i].knocks;
 	if (w->ahead >= 0)
 		return;
-	e->given_up += (uint64_t)-w->ahead; /* who knocked has ended, or may not be asked */
+	/* Who knocked has ended; or it may not be asked, which was said. */
+	e->given_up += e->unreached ? 0 : (uint64_t)-w->ahead;
 	w->ahead = 0;
 }
 

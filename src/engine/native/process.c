@@ -419,7 +419,8 @@ int native_process_arm(struct native_process *p, const struct native_store *s, b
 			err = make_trampoline(p, s, i, place, d);
 	if (!err && p->expects_library && !p->knocks)
 		err = knock_add(p, s, d);
-	if (!err && !p->looked_at_libc && p->count > p->own) {
+	/* Threads that knock make system calls, too, when there are no probes yet. */
+	if (!err && !p->looked_at_libc && p->count) {
 		size_t before = p->count;
 
 		err = libc_add(p, s, d);

@@ -159,9 +159,9 @@ static int look_at_files(struct native *e, struct native_process *p, bool is_ear
 		err = native_give(e, p, d);
 	if (!is_new && !err)
 		native_langs_see(e, p);
-	wants_more = native_process_lacks_semaphores(p) ||
-		     (is_early && ((is_new && p->expects_library) ||
-				   (p->count > p->own && !p->looked_at_libc)));
+	wants_more =
+		native_process_lacks_semaphores(p) ||
+		(is_early && ((is_new && p->expects_library) || (p->count && !p->looked_at_libc)));
 	if (err || (p->count == before && !wants_more && !turned &&
 		    !(is_early && native_process_renew(p))))
 		return err;
