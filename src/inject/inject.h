@@ -31,7 +31,7 @@ enum inject_form {
 	INJECT_PADDED,	  /* 90 .. c3, then padding: a jump whose last bytes are in the padding */
 	INJECT_RETARGET,  /* 90 .. e9 rel32: a jump or call that follows gets another target */
 	INJECT_DISPLACED, /* 90, then an instruction of 5 bytes or more, which is moved */
-	INJECT_RETURN,	  /* c3, then padding: a jump over both; inject_plan_loader() only */
+	INJECT_RETURN,	  /* c3, then padding: a jump over both, or as a pun; of the loader only */
 	INJECT_BRANCH,	  /* aarch64: nop becomes b, in one piece */
 	INJECT_FORMS,
 };

@@ -227,6 +227,10 @@ unsigned landing_size(const struct inject_site *s);
 int plan_settle_pun(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES],
 		    const uint8_t jump[JUMP_NEAR], unsigned live);
 
+/* A site, or the loader's `ret`, of which only the first byte becomes a jump, with the next four as
+ * its offset: all but its form. 1; 0: it cannot, s->why; -ENOMEM. */
+int plan_byte(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES]);
+
 /* Where the jump at an address leads, by the bytes after its e9. */
 uint64_t jump_target(uint64_t at, const uint8_t offset[4]);
 /* Where the direct jump or call at an address leads, of which so many bytes are known; 0: it is

@@ -1,7 +1,8 @@
 /* The dynamic loader of a process calls an empty function whenever it has mapped or unmapped
  * libraries, before any code of these runs, so that debuggers can put a breakpoint there. It is one
  * `ret` and padding, five bytes that can become a jump: the padding is never run, and a thread that
- * is at the `ret` finds the jump there instead.
+ * is at the `ret` finds the jump there instead. Without padding only the `ret` changes, as a 1-byte
+ * nop does: the next function's first bytes are the offset.
  *
  * DT_DEBUG of the program says where the function is, in glibc and musl alike; static programs have
  * none. */
@@ -161,6 +162,15 @@ static int plan_return(struct inject *x, struct inject_site *s)
 	return memcmp(code, ret, sizeof(ret)) ? -ENOENT : plan_returned(x, s, code);
 }
 #else
+/* c3 w x y z  becomes  e9 w x y z */
+static int plan_pun(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES])
+{
+	int done = plan_byte(x, s, code);
+
+	s->form = done == 1 ? INJECT_RETURN : INJECT_NONE;
+	return done < 0 ? done : done ? 0 : -ENOSPC;
+}
+
 /* f3 0f 1e fa c3 66 2e 0f 1f ..  becomes  f3 0f 1e fa e9 o f f s */
 static int plan_return(struct inject *x, struct inject_site *s)
 {
@@ -173,8 +183,10 @@ static int plan_return(struct inject *x, struct inject_site *s)
 		s->pc += sizeof(endbr);
 		memmove(code, code + sizeof(endbr), sizeof(code) - sizeof(endbr));
 	}
-	if (code[0] != 0xc3 || padding_bytes(code + 1, sizeof(code) - 1) < JUMP_NEAR - 1)
+	if (code[0] != 0xc3)
 		return -ENOENT;
+	if (padding_bytes(code + 1, sizeof(code) - 1) < JUMP_NEAR - 1)
+		return plan_pun(x, s, code);
 	return plan_returned(x, s, code);
 }
 #endif

@@ -200,7 +200,7 @@ static bool is_as_planned(struct inject *x, const struct inject_site *s)
 	if (memcmp(now, s->before, s->len) &&
 	    (s->len < JUMP_NEAR || memcmp(now + 1, s->after + 1, s->len - 1u)))
 		return false;
-	if (s->form != INJECT_PUN && s->form != INJECT_NOP10)
+	if (s->len > 1)
 		return true;
 	return !inject_read(x, s->patch + 1, offset, sizeof(offset)) &&
 	       jump_target(s->patch, offset) == s->landing;

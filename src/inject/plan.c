@@ -243,14 +243,12 @@ static bool has_breakpoint(const uint8_t code[PLAN_BYTES])
 	return false;
 }
 
-/* 90 w x y z  becomes  e9 w x y z. A breakpoint that somebody puts on one of the instructions in
+/* b w x y z  becomes  e9 w x y z. A breakpoint that somebody puts on one of the instructions in
  * w x y z later changes the offset: where it leads then, a jump to the breakpoint is put, too. */
-static int try_pun(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES])
+int plan_byte(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES])
 {
 	int done;
 
-	if (code[0] != 0x90)
-		return 0;
 	s->why = "it is a 1-byte nop, and the bytes after it do not lead to a free address";
 	s->landing = jump_target(s->pc, code + 1);
 	if (plan_is_disturbed(x, s->pc, 1, s->pc + 1, 4) || has_breakpoint(code)) {
@@ -262,7 +260,7 @@ static int try_pun(struct inject *x, struct inject_site *s, const uint8_t code[P
 		return 0;
 	s->patch = s->pc;
 	s->len = 1;
-	s->before[0] = 0x90;
+	s->before[0] = code[0];
 	s->after[0] = 0xe9;
 	s->resume = s->pc + 1;
 	done = plan_settle_pun(x, s, code, code, JUMP_NEAR);
@@ -270,6 +268,13 @@ static int try_pun(struct inject *x, struct inject_site *s, const uint8_t code[P
 		s->why = "it is a 1-byte nop, and with a breakpoint after it the jump would lead "
 			 "to an address that is not free";
 	s->is_taken = !done;
+	return done;
+}
+
+static int try_pun(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES])
+{
+	int done = code[0] == 0x90 ? plan_byte(x, s, code) : 0;
+
 	s->form = done == 1 ? INJECT_PUN : INJECT_NONE;
 	return done;
 }
@@ -403,6 +408,10 @@ static int replan_own(struct inject *x, struct inject_site *s)
 	int err;
 
 	plan_forget(x, s);
+	if (old.form == INJECT_RETURN && old.len == 1) { /* there is one landing for it */
+		*s = (struct inject_site){.pc = old.pc, .why = old.why};
+		return 0;
+	}
 	if (old.form == INJECT_RETURN) {
 		*s = (struct inject_site){.pc = old.pc, .body = old.body};
 		err = plan_returned(x, s, old.before);

@@ -208,3 +208,19 @@ takes_turns() {
 		grep -qx '@n: 10' "$output_file"
 	done
 }
+
+# As Alpine's: functions without padding between them.
+@test "a loader whose function has no padding after it: musl's" {
+	command -v musl-gcc >/dev/null || skip "no musl-gcc"
+	loader=$dir/ld-musl.so
+	cp "/lib/ld-musl-$(uname -m).so.1" "$loader"
+	at=$((0x$(nm -D "$loader" | awk '/ _dl_debug_state$/ { print $1 }')))
+	[ "$(dd if="$loader" bs=1 skip=$at count=1 status=none)" = $'\xc3' ]
+	printf '\x4c\x8b\x05\x89\xcd\x03\x00' | dd of="$loader" bs=1 seek=$((at + 1)) conv=notrunc status=none
+	musl-gcc -O2 -I"$ROOT/include" -o "$dir/reload" "$ROOT/tests/targets/reload.c" -Wl,-dynamic-linker,"$loader"
+	musl-gcc -O2 -I"$ROOT/include" -shared -fPIC -o "$dir/pluglib.so" "$ROOT/tests/targets/pluglib.c"
+	run timeout 60 "$NOPAL" --user -q -c "$dir/reload $dir/pluglib.so 30" -e "usdt:$dir/pluglib.so:plug:in { @ = count() }" <<<""
+	echo "$output"
+	grep -qx '@: 30' <<<"$output"
+	! grep 'warning' <<<"$output" || false
+}
