@@ -37,6 +37,8 @@ struct context test_context(void)
 		.rand = 0xfedcba98,
 		.stack_pid = 5100,
 		.nsecs = 1000000,
+		.boot_ahead = 500,
+		.tai_ahead = 7000000,
 		.cgroup = 77,
 		.comm = STR("worker"),
 		.ustack = frames,

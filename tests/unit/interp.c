@@ -160,6 +160,8 @@ static const struct {
 	{"r0 = builtin cpu\nemit 0(r0)", "3 "},
 	{"r0 = builtin nsecs\nemit 0(r0)", "1000000 "},
 	{"r0 = builtin elapsed\nemit 0(r0)", "600000 "},
+	{"r0 = builtin boot\nemit 0(r0)", "1000500 "},
+	{"r0 = builtin tai\nemit 0(r0)", "8000000 "},
 	{"r0 = builtin cgroup\nemit 0(r0)", "77 "},
 	{"r0 = builtin rand\nemit 0(r0)", "4275878552 "},
 	{"r0 = builtin probe\nemit 0(r0)", "0 "},

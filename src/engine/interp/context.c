@@ -2,8 +2,6 @@
  * and reads as 0 or as an empty text that says so. */
 #include "engine/interp/state.h"
 
-#include <time.h>
-
 /* Copy memory, which may lie in several areas that touch. */
 static bool read_memory(const struct context *c, uint64_t address, void *out, size_t len)
 {
@@ -116,17 +114,6 @@ uint64_t read_field(struct run *r, const struct insn *i)
 	return load(bytes.ptr, i->size, i->is_signed);
 }
 
-/* How far another clock is ahead of the one that contexts have. */
-static uint64_t clock_ahead(clockid_t clock)
-{
-	struct timespec now, other;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	clock_gettime(clock, &other);
-	return (uint64_t)(other.tv_sec - now.tv_sec) * 1000000000 +
-	       (uint64_t)(other.tv_nsec - now.tv_nsec);
-}
-
 uint64_t read_builtin(const struct run *r, int64_t builtin)
 {
 	const struct context *c = r->c;
@@ -146,8 +133,8 @@ uint64_t read_builtin(const struct run *r, int64_t builtin)
 	case BUILTIN_FUNC: return r->at->func;
 	case BUILTIN_IP: return c->ip;
 	case BUILTIN_NCPUS: return c->ncpus;
-	case BUILTIN_BOOT: return c->nsecs + clock_ahead(CLOCK_BOOTTIME);
-	case BUILTIN_TAI: return c->nsecs + clock_ahead(CLOCK_TAI);
+	case BUILTIN_BOOT: return c->nsecs + c->boot_ahead;
+	case BUILTIN_TAI: return c->nsecs + c->tai_ahead;
 	case BUILTIN_JIFFIES: return c->nsecs / 4000000; /* at 250 Hz */
 	case BUILTIN_NUMA: return 0;
 	case BUILTIN_INIT_PID: return c->pid;

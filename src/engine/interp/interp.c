@@ -218,6 +218,13 @@ static int interp_extend(struct engine *engine, const struct program *p, struct 
 	return err;
 }
 
+/* What other clocks of this machine show beside the one that contexts have. */
+static void add_clocks(struct context *c)
+{
+	c->boot_ahead = (uint64_t)clock_slept();
+	c->tai_ahead = (uint64_t)(clock_read(CLOCK_TAI) - clock_read(CLOCK_MONOTONIC));
+}
+
 static int interp_run(struct engine *engine, enum attach_kind kind, uint64_t period,
 		      uint32_t clause, struct diag *d)
 {
@@ -239,6 +246,7 @@ static int interp_run(struct engine *engine, enum attach_kind kind, uint64_t per
 
 	prctl(PR_GET_NAME, comm);
 	c.comm = str_from(comm);
+	add_clocks(&c);
 	syscall(SYS_getcpu, &c.cpu, NULL, NULL);
 	for (uint32_t i = 0; u && i < u->clause->attach_count && !err; i++) {
 		const struct attach *at = &u->clause->attaches[i];
@@ -297,6 +305,8 @@ static int play(struct interp *e, const struct recorded *event, struct arena *a)
 	struct context c;
 	int err = site ? recorded_fill(event, site, a, &c) : 0;
 
+	if (site)
+		add_clocks(&c);
 	for (uint32_t i = 0; site && i < e->unit_count; i++)
 		for (uint32_t k = 0; k < e->units[i].clause->attach_count && err >= 0; k++) {
 			const struct attach *at = &e->units[i].clause->attaches[k];

@@ -22,6 +22,7 @@ struct context {
 	uint32_t pid, tid, uid, gid, cpu, ncpus, rand;
 	uint32_t stack_pid; /* pid in the tracer's namespace, as stacks carry it */
 	uint64_t nsecs, cgroup;
+	uint64_t boot_ahead, tai_ahead; /* CLOCK_BOOTTIME and CLOCK_TAI, of nsecs */
 	struct str comm;
 	const uint64_t *ustack, *kstack; /* addresses, innermost first */
 	unsigned ustack_count, kstack_count;
