@@ -173,11 +173,9 @@ void heirs_hear(struct native *e)
 	struct native_waiting *w = &e->waiting;
 
 	w->heir_count = 0;
-	if (!e->options.follow_forks)
-		return;
 	w->ahead += knocks_of_known(e) - (int64_t)(w->knock - w->knock_heard);
 	w->knock_heard = w->knock;
-	if (w->ahead >= 0)
+	if (w->ahead >= 0 || !e->options.follow_forks)
 		return;
 	processes_each(note_heir, e);
 	for (size_t i = 0; i < w->heir_count; i++)

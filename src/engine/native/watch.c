@@ -71,13 +71,13 @@ static void say_later(struct native *e, struct native_process *p, struct diag *d
 }
 
 /* Files are traced now that were mapped after `knocks`. If the loader did that, a thread knocks
- * after that, before it runs code of them: then nothing was missed. */
+ * after that, before it runs code of them, or waits already: then nothing was missed. */
 static void expect_knock(struct native *e, struct native_process *p, uint64_t knocks,
 			 struct diag *d)
 {
 	if (!p->knocks) {
 		say_later(e, p, d);
-	} else if (!p->later_at && !knock_follows(p, knocks)) {
+	} else if (!p->later_at && knocks <= p->knocks_heard && !knock_follows(p, knocks)) {
 		p->later_at = clock_now();
 		p->later_knocks = knocks;
 	}
@@ -275,8 +275,10 @@ static int guard_all(struct native *e, struct diag *d)
 	return err;
 }
 
+/* While it waits for the answer: when it has ended, it cannot be asked any more. */
 static int look_after_knock(struct native *e, struct native_process *p, struct diag *d)
 {
+	judge_later(e, p, d);
 	return p->knocks ? native_look_at_files(e, p, true, d) : 0;
 }
 
