@@ -96,3 +96,28 @@ all_are_counted() {
 	grep -qx "@\[usdt:$dir/first:heir:first\]: $(sed -n 's/^first //p' "$dir/printed")" "$output_file"
 	grep -qx "@\[usdt:$dir/second:heir:second\]: $(sed -n 's/^second //p' "$dir/printed")" "$output_file"
 }
+
+# Of these the parent and its child load the library at the same time.
+@test "many programs, one after the other, whose children load what they load" {
+	cat >"$dir/twice.c" <<-'END'
+		#include <dlfcn.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		int main(int argc, char **argv)
+		{
+			pid_t child = fork();
+			void *library = dlopen(argv[1], RTLD_NOW);
+			((void (*)(int))dlsym(library, "plug"))(argc);
+			if (child)
+				wait(0);
+			return 0;
+		}
+	END
+	cc -O2 -o "$dir/twice" "$dir/twice.c" -ldl
+	count=${STRESS:+2000}
+	count=${count:-100}
+	run timeout 200 "$NOPAL" --user -c "sh -c 'seq $count | xargs -P 4 -I@ $dir/twice $dir/first'" -e "usdt:$dir/first:heir:first { @n = count() }"
+	echo "$output"
+	grep -qx "@n: $((2 * count))" <<<"$output"
+	! grep -q 'milliseconds later\|went on\|ended before' <<<"$output" || false
+}

@@ -12,7 +12,9 @@
 #include "engine/native/knock.h"
 #include "symbols/maps.h"
 
-#define ENDED_NS 1000000000u /* between two looks for children of processes that have ended */
+#define ENDED_NS   1000000000u /* between two looks for children of processes that have ended */
+#define LOOKS_MOST 1000	       /* at the processes that are known */
+#define SCANS_MOST 5	       /* ... and at all */
 
 /* ---- what it has */
 
@@ -141,50 +143,70 @@ static int note_heir(void *arg, pid_t pid)
 	struct native_waiting *w = &e->waiting;
 	uint64_t knocks;
 	struct native_process *parent = find_parent(e, pid, &knocks);
+	size_t i = 0;
 
 	if (!parent || !knocks)
 		return 0;
-	if (array_grow(w->heirs, w->heir_count, w->heir_cap))
-		return -ENOMEM;
-	w->heirs[w->heir_count++] = (struct native_heir){parent, pid, knocks};
+	while (i < w->heir_count && w->heirs[i].pid != pid)
+		i++;
+	if (i == w->heir_count) {
+		if (array_grow(w->heirs, w->heir_count, w->heir_cap))
+			return -ENOMEM;
+		w->heirs[w->heir_count++] = (struct native_heir){parent, pid, 0};
+	}
+	w->missing -= (int64_t)(knocks - w->heirs[i].knocks);
+	w->heirs[i].knocks = knocks;
 	return 0;
 }
 
-/* More knocks than the processes count that are known: the others are of their children. A process
- * counts its knock before it is heard, so it may be ahead. */
-static int64_t knocks_of_known(struct native *e)
+/* A thread asks first, and then its process counts that: what is counted here was asked before. */
+static void count_known(struct native *e)
 {
-	uint64_t sum = 0;
-
 	for (size_t i = 0; i < e->process_count; i++) {
 		struct native_process *p = e->processes[i];
 		uint64_t now = p->knocks ? knock_count(p) : 0;
 
 		if (now <= p->knocks_heard)
 			continue;
-		sum += now - p->knocks_heard;
+		e->waiting.missing -= (int64_t)(now - p->knocks_heard);
 		p->knocks_heard = now;
 	}
-	return (int64_t)sum;
 }
 
+/* More was asked since the last look. */
+static bool is_asked(struct native *e)
+{
+	struct native_waiting *w = &e->waiting;
+	uint64_t before = w->knock_heard;
+
+	knock_is_heard(e->store, &w->knock);
+	w->missing += (int64_t)(w->knock - before);
+	w->knock_heard = w->knock;
+	return w->knock != before;
+}
+
+/* The sums are right only if no thread asks meanwhile. One that has asked and not counted yet does
+ * so in a moment. */
 void heirs_hear(struct native *e)
 {
 	struct native_waiting *w = &e->waiting;
+	unsigned scans = 0;
 
 	w->heir_count = 0;
-	w->ahead += knocks_of_known(e) - (int64_t)(w->knock - w->knock_heard);
-	w->knock_heard = w->knock;
-	if (w->ahead >= 0 || !e->options.follow_forks)
-		return;
-	processes_each(note_heir, e);
-	for (size_t i = 0; i < w->heir_count; i++)
-		w->ahead += (int64_t)w->heirs[i].knocks;
-	if (w->ahead >= 0)
-		return;
-	/* Who knocked has ended; or it may not be asked, which was said. */
-	e->given_up += e->unreached ? 0 : (uint64_t)-w->ahead;
-	w->ahead = 0;
+	is_asked(e);
+	for (unsigned i = 0; i < LOOKS_MOST && scans <= SCANS_MOST; i++) {
+		count_known(e);
+		if (is_asked(e))
+			continue;
+		if (w->missing <= 0 || !e->options.follow_forks)
+			return;
+		if (scans++)
+			native_process_pause();
+		processes_each(note_heir, e);
+	}
+	/* Who has knocked has ended; or it may not be asked, which was said. */
+	e->given_up += e->unreached || w->missing < 0 ? 0 : (uint64_t)w->missing;
+	w->missing = 0;
 }
 
 int heirs_take(struct native *e, struct diag *d)

@@ -34,8 +34,9 @@ void inside_knock(char *base, const uint32_t *state, struct process_page *proces
 
 	if (*(const volatile uint32_t *)state)
 		return;
-	word_add(&process->knocks, 1);
 	mine = word_add(&l->knocks.asked, 1) + 1;
+	fence_stores(); /* ORDER: heirs.c */
+	word_add(&process->knocks, 1);
 	for (uint32_t i = 0; i < WAITS_MOST; i++) {
 		answered = word_acquire(&l->knocks.answered);
 		if ((int64_t)(answered - mine) >= 0 || word_load(&l->is_stopped))

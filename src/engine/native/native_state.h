@@ -23,7 +23,7 @@ struct native_waiting {
 	bool any_knocks;
 	uint64_t knock;	      /* the last of them */
 	uint64_t knock_heard; /* ... when heirs_hear() was called last */
-	int64_t ahead;	      /* knocks that processes had counted by then, and we not */
+	int64_t missing;      /* knocks until then that no process has counted */
 	struct native_heir *heirs;
 	size_t heir_count, heir_cap;
 	unsigned agent_count;
