@@ -82,14 +82,20 @@ static int map_process(struct mapping *m, uint64_t at)
 	return done < 0 ? refuse_call(m, done, "map memory") : 0;
 }
 
+/* A process that locks all memory that it maps (mlockall(2) with MCL_FUTURE) would have pages for
+ * all of this at once, and for good. It gets none as long as it may not touch it. */
 static int map_shared(struct mapping *m, uint64_t at)
 {
 	int64_t fd = pass_fd(m->x, m->r, m->shared_fd, m->x->world.process), done;
 
 	if (fd < 0)
 		return refuse_call(m, fd, "receive the shared memory");
-	done = map_at(m->r, at, m->shared_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd);
+	done = map_at(m->r, at, m->shared_size, PROT_NONE, MAP_SHARED | MAP_FIXED, fd);
 	CALL(m->r, SYS_close, (uint64_t)fd);
+	if (done >= 0)
+		CALL(m->r, SYS_munlock, at, m->shared_size);
+	if (done >= 0)
+		done = CALL(m->r, SYS_mprotect, at, m->shared_size, PROT_READ | PROT_WRITE);
 	return done < 0 ? refuse_call(m, done, "map the shared memory") : 0;
 }
 

@@ -75,3 +75,37 @@ reads() {
 	echo "$output"
 	grep -qx '@\[on the heap\]: 1000' <<<"$output"
 }
+
+# The memory of a session is some 150 MB, of which few pages are ever used.
+@test "a process that locks all memory that it maps does not lock all that is mapped for it" {
+	cat >"$dir/locks.c" <<-'END'
+		#include "nopal/sdt.h"
+		#include <stdio.h>
+		#include <sys/mman.h>
+		int main(void)
+		{
+			if (mlockall(MCL_CURRENT | MCL_FUTURE))
+				return 1;
+			puts("ready");
+			fflush(stdout);
+			getchar();
+			for (int i = 0; i < 1000; i++)
+				NOPAL_PROBE(locks, hit, i);
+			return 0;
+		}
+	END
+	cc -O2 -I"$ROOT/include" -o "$dir/locks" "$dir/locks.c"
+	mkfifo "$dir/go"
+	"$dir/locks" <"$dir/go" >"$dir/printed" 3>&- &
+	target=$!
+	exec 8>"$dir/go"
+	awaits grep -q ready "$dir/printed"
+	start_tracer "usdt:$dir/locks:locks:hit { @n = count(); @[arg0] = count() }" --user -p $target 8>&-
+	cat /proc/$target/status
+	[ "$(sed -n 's/^VmLck:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$target/status)" -lt 20000 ]
+	echo >&8
+	wait $target
+	target=
+	wait $tracer
+	grep -qx '@n: 1000' "$output_file"
+}
