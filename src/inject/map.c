@@ -96,6 +96,8 @@ static int map_shared(struct mapping *m, uint64_t at)
 		CALL(m->r, SYS_munlock, at, m->shared_size);
 	if (done >= 0)
 		done = CALL(m->r, SYS_mprotect, at, m->shared_size, PROT_READ | PROT_WRITE);
+	/* Or a core dump would contain all of it. */
+	CALL(m->r, SYS_madvise, at, m->shared_size, MADV_DONTDUMP);
 	return done < 0 ? refuse_call(m, done, "map the shared memory") : 0;
 }
 

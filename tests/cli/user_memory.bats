@@ -109,3 +109,25 @@ reads() {
 	wait $tracer
 	grep -qx '@n: 1000' "$output_file"
 }
+
+@test "a core dump of a traced process is without the memory of the session" {
+	[ "$(cat /proc/sys/kernel/core_pattern)" = core ] || skip "core dumps go elsewhere"
+	cat >"$dir/dies.c" <<-'END'
+		#include "nopal/sdt.h"
+		#include <stdlib.h>
+		int main(void)
+		{
+			for (int i = 0; i < 1000; i++)
+				NOPAL_PROBE(dies, hit, i);
+			abort();
+		}
+	END
+	cc -O2 -I"$ROOT/include" -o "$dir/dies" "$dir/dies.c"
+	cd "$dir"
+	ulimit -c unlimited
+	run timeout 60 "$NOPAL" --user -c ./dies -e "usdt:$dir/dies:dies:hit { @n = count(); @[arg0] = count() }"
+	echo "$output"
+	grep -qx '@n: 1000' <<<"$output"
+	ls -ls core*
+	[ "$(stat -c %s core*)" -lt 20000000 ]
+}
