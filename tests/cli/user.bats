@@ -133,6 +133,7 @@ go_on() {
 	full='cannot trace process [0-9]+ in user mode: it cannot'
 	while read -r limit wanted; do
 		start_target "$tick" wait loop 50
+		awaits grep -qs '^0 0x0 ' /proc/$target/syscall # it reads: its libraries are loaded
 		prlimit "$limit" --pid $target
 		"$NOPAL" --user -p $target -e "usdt:$tick:tick:loop { @n = count() }" >"$dir/out" 2>&1 3>&- 8>&- &
 		tracer=$!
