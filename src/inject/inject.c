@@ -363,6 +363,11 @@ int inject_reread(struct inject *x)
 	return space_read(&x->space, x->pid);
 }
 
+bool inject_has_files(const struct inject *x)
+{
+	return x->space.file_count > 0;
+}
+
 /* A memory map that is gone reads as empty. */
 bool inject_has_ended(struct inject *x)
 {

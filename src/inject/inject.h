@@ -215,6 +215,8 @@ const struct inject_pause *inject_pause(const struct inject *x);
 int inject_reread(struct inject *x); /* what it has mapped by now */
 /* Has this thread a seccomp filter? One that has ended has none. */
 bool inject_has_filter(pid_t tid);
+/* Had it any file mapped when inject_reread() read that? If not, it was about to end. */
+bool inject_has_files(const struct inject *x);
 bool inject_has_ended(struct inject *x); /* it exited, or runs another program */
 
 /* Undo what a tracer that was killed left in the process: bytes of sites, semaphores. Number of

@@ -173,12 +173,19 @@ static int look_at_files(struct native *e, struct native_process *p, bool is_ear
 	return err;
 }
 
+/* Of one that has just ended, or called exec, the mappings read as empty, or are of the other
+ * program: nothing was looked at, unless it has sites, for which it is late. */
+static bool was_there(const struct native_process *p)
+{
+	return p->count > p->own || (inject_has_files(p->x) && !inject_has_ended(p->x));
+}
+
 int native_look_at_files(struct native *e, struct native_process *p, bool is_early, struct diag *d)
 {
 	uint64_t began = clock_now();
 	int err = look_at_files(e, p, is_early, d);
 
-	if (!err)
+	if (!err && was_there(p))
 		trail_looked(&e->trail, inject_pid(p->x), began);
 	return err;
 }
