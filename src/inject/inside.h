@@ -97,7 +97,10 @@ struct jumps {
 struct inject {
 	pid_t pid;
 	int mem_fd;
-	bool is_filtered; /* it has a seccomp filter */
+	bool is_filtered;  /* it has a seccomp filter */
+	bool is_inherited; /* a child of fork: its parent may have had more sites */
+	bool is_off;	   /* all sites are as they were before */
+	bool is_left;	   /* ... and no thread is in our code, or will return to it */
 	struct space space;
 	struct inject_world world;
 	struct inject_pause pause;
@@ -176,6 +179,8 @@ void threads_resume(struct threads *t);
 bool threads_are_at(const struct threads *t, uint64_t start, uint64_t end);
 /* Is one of them in a signal handler that returns there, or may be? */
 bool threads_return_to(struct inject *x, const struct threads *t, uint64_t start, uint64_t end);
+/* Is none of them in our code, and will none return to it? */
+bool threads_have_left(const struct threads *t, struct inject *x);
 /* Is one of them in a range of code that was planned, or may be? */
 bool threads_are_in(const struct threads *t, const struct inject *x);
 
@@ -309,13 +314,15 @@ struct ledger_head {
 	uint64_t magic;
 	uint64_t count;
 	uint64_t tracer;  /* pid */
-	uint64_t started; /* when the tracer did: field 22 of /proc/PID/stat */
+	uint64_t started; /* when the tracer did: field 22 of /proc/PID/stat; without a tracer, 0:
+			     no thread is in the session's code, or will return to it */
 	uint64_t names;	  /* the pid namespace that it is in, and its number of */
 	uint64_t process; /* for which it was made; a child of fork has its parent's number */
 };
 
 struct ledger_entry {
-	uint64_t patch, semaphore; /* len 0: start and end of pages of landings */
+	uint64_t patch,
+		semaphore; /* len 0: start and end of pages of landings; is_whole: of bodies */
 	uint8_t len, is_raised;
 	uint8_t before[INJECT_PATCH_MAX], after[INJECT_PATCH_MAX];
 	uint8_t is_whole; /* its bytes change in one piece */
@@ -325,8 +332,12 @@ struct ledger_entry {
 #define LEDGER_MOST ((LEDGER_SIZE - sizeof(struct ledger_head)) / sizeof(struct ledger_entry))
 
 int ledger_start(struct inject *x);
-int ledger_end(struct inject *x); /* the session is over */
-int ledger_add_landings(struct inject *x, uint64_t start, uint64_t end);
+int ledger_end(struct inject *x);				   /* the session is over */
+int ledger_add_pages(struct inject *x, const struct range *pages); /* of code; -ENOSPC */
+/* Can nothing lead into the code of the session that left this ledger? */
+bool ledger_is_left(struct inject *x, uint64_t ledger);
+/* Pages of its bodies, by the entry's number; false: the entry is something else. */
+bool ledger_bodies(struct inject *x, uint64_t ledger, uint64_t number, struct range *out);
 void ledger_drop_last(struct inject *x);
 /* Make the pages of landings of sessions that are over ours. */
 int ledger_adopt(struct inject *x);

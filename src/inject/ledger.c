@@ -37,10 +37,10 @@ int ledger_start(struct inject *x)
 
 int ledger_end(struct inject *x)
 {
-	const uint64_t none = 0;
+	const uint64_t none[2] = {0, 0}; /* tracer, started */
 
-	return x->ledger ? inject_write(x, x->ledger + offsetof(struct ledger_head, tracer), &none,
-					sizeof(none))
+	return x->ledger ? inject_write(x, x->ledger + offsetof(struct ledger_head, tracer), none,
+					x->is_left ? sizeof(none) : sizeof(none[0]))
 			 : 0;
 }
 
@@ -75,9 +75,10 @@ static int write_count(struct inject *x)
 			    sizeof(x->ledger_count));
 }
 
-int ledger_add_landings(struct inject *x, uint64_t start, uint64_t end)
+int ledger_add_pages(struct inject *x, const struct range *pages)
 {
-	const struct ledger_entry entry = {.patch = start, .semaphore = end};
+	const struct ledger_entry entry = {
+		.patch = pages->start, .semaphore = pages->end, .is_whole = pages->is_bodies};
 	int err;
 
 	if (x->ledger_count == LEDGER_MOST)
@@ -100,7 +101,7 @@ int ledger_adopt(struct inject *x)
 
 	for (size_t i = 0; i < s->mapped_count && !err; i++)
 		if (!s->planned[i].is_bodies)
-			err = ledger_add_landings(x, s->planned[i].start, s->planned[i].end);
+			err = ledger_add_pages(x, &s->planned[i]);
 	return err;
 }
 
@@ -220,7 +221,8 @@ static int adopt_entry(struct inject *x, uint64_t ledger, uint64_t number)
 	int err = ledger_read(x, ledger, number, &entry);
 
 	/* Only mapped pages of code, once; what it says can be anything. */
-	if (err || entry.len || !space_is_code(&x->space, entry.patch, entry.semaphore) ||
+	if (err || entry.len || entry.is_whole ||
+	    !space_is_code(&x->space, entry.patch, entry.semaphore) ||
 	    x->space.planned_count >= ADOPTED_MOST ||
 	    space_is_planned(&x->space, entry.patch, entry.semaphore))
 		return 0;
@@ -249,6 +251,23 @@ int ledger_find_old(struct inject *x)
 	for (unsigned i = 0; i < count && !err; i++)
 		err = ledger_take_old(x, all[i]);
 	return err;
+}
+
+bool ledger_is_left(struct inject *x, uint64_t ledger)
+{
+	struct ledger_head head;
+
+	return !ledger_open(x, ledger, &head) && !head.tracer && !head.started;
+}
+
+bool ledger_bodies(struct inject *x, uint64_t ledger, uint64_t number, struct range *out)
+{
+	struct ledger_entry entry;
+
+	if (ledger_read(x, ledger, number, &entry) || entry.len || !entry.is_whole)
+		return false;
+	*out = (struct range){.start = entry.patch, .end = entry.semaphore};
+	return space_is_code(&x->space, out->start, out->end);
 }
 
 static bool find_living_tracer(struct inject *x, struct ledger_head *out)

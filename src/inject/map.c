@@ -6,8 +6,9 @@
  *	shared     the shared memory of the session
  *
  * in one piece wherever the kernel has room, and pages of code where the jumps of sites lead.
- * Nothing is ever unmapped: a thread may be in it, or return to it, as long as the process
- * lives. */
+ * A thread may be in it, or return to it, as long as the process lives: so it stays mapped, unless
+ * the session's end has seen that none is, and none will. Then the next session unmaps it, all but
+ * the landings. */
 #include "inject/inside.h"
 
 #include <errno.h>
@@ -148,6 +149,17 @@ static int take_leftover(void *arg, const struct mapped_file *f)
 	return 1;
 }
 
+static void unmap_bodies(struct mapping *m, uint64_t ledger)
+{
+	struct ledger_head head;
+	struct range bodies;
+	int err = ledger_open(m->x, ledger, &head);
+
+	for (uint64_t i = 0; !err && i < head.count; i++)
+		if (ledger_bodies(m->x, ledger, i, &bodies))
+			CALL(m->r, SYS_munmap, bodies.start, bodies.end - bodies.start);
+}
+
 /* A session whose tracer was killed has left its memory. Threads may be in its trampolines still:
  * these find zeros, as they must expect anything there, and the pages are free. */
 static void give_back(struct mapping *m, uint64_t ledger)
@@ -158,6 +170,11 @@ static void give_back(struct mapping *m, uint64_t ledger)
 	if (!maps_read(m->x->pid, &text))
 		maps_parse_all(buf_as_str(&text), m->x->pid, take_leftover, &l);
 	buf_free(&text);
+	if (l.end && ledger_is_left(m->x, ledger)) {
+		unmap_bodies(m, ledger);
+		CALL(m->r, SYS_munmap, ledger, l.end - ledger);
+		return;
+	}
 	if (l.end)
 		CALL(m->r, SYS_madvise, l.start, l.end - l.start, MADV_REMOVE);
 	CALL(m->r, SYS_munmap, ledger, LEDGER_SIZE);
@@ -206,14 +223,14 @@ static int map_code(struct mapping *m, const struct range *r)
 {
 	size_t size = r->end - r->start;
 	/* Before they are there: if we are killed, later sessions must find them. */
-	int err = r->is_bodies ? 0 : ledger_add_landings(m->x, r->start, r->end);
+	int err = ledger_add_pages(m->x, r);
 	int64_t at = err ? err
 			 : map_at(m->r, r->start, size, PROT_READ | PROT_EXEC,
 				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1);
 
 	if (at == (int64_t)r->start)
 		return 0;
-	if (!err && !r->is_bodies)
+	if (!err)
 		ledger_drop_last(m->x);
 	if (at >= 0) { /* kernels before 4.17 take the address as a wish */
 		CALL(m->r, SYS_munmap, (uint64_t)at, size);

@@ -324,14 +324,30 @@ int inject_enable(struct inject *x, struct inject_site *sites, size_t count, str
 	struct change c = {x, sites, count, enable_one};
 	int err = ledger_add(x, sites, count);
 
+	x->is_off = x->is_left = false;
 	return say_failed(x, err ? err : change(&c), "enable", d);
+}
+
+/* A breakpoint on a site, when it is removed, may bring our byte back: of a debugger that has kept
+ * that. */
+static bool are_off(struct inject *x, const struct inject_site *sites, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		enum inject_state state = sites[i].is_listed ? inject_look(x, &sites[i]) : SITE_OFF;
+
+		if (state == SITE_ON || state == SITE_SHADOWED)
+			return false;
+	}
+	return true;
 }
 
 int inject_disable(struct inject *x, struct inject_site *sites, size_t count, struct diag *d)
 {
 	struct change c = {x, sites, count, disable_one};
+	int err = say_failed(x, change(&c), "disable", d);
 
-	return say_failed(x, change(&c), "disable", d);
+	x->is_off = !err && !x->is_inherited && are_off(x, sites, count);
+	return err;
 }
 
 static int look_for_threads(void *arg)
@@ -343,13 +359,14 @@ static int look_for_threads(void *arg)
 	if (err)
 		return err;
 	inside = threads_are_in(&threads, x);
+	x->is_left = x->is_off && !inside && threads_have_left(&threads, x);
 	threads_resume(&threads);
 	return inside;
 }
 
 int inject_settle(struct inject *x)
 {
-	int inside = 1;
+	int inside = space_read(&x->space, x->pid) == -ENOMEM ? -ENOMEM : 1;
 
 	for (unsigned i = 0; i < SETTLE_TRIES && inside > 0 && !process_is_held(x); i++) {
 		inside = threads_apart(look_for_threads, x);

@@ -25,12 +25,13 @@
 #include "base/file.h"
 #include "symbols/maps.h"
 
-#define ASLEEP_NS   2000000u /* asleep for this time: it waits for a child of vfork(), perhaps */
-#define WAIT_MAX_NS 10000000000u /* for a thread that may run: the machine may be busy */
-#define BUSY_NS	    500000000u	 /* for another tracer to let go */
-#define STAT_MAX    8192
-#define STACK_WORDS 1024	/* read at once */
-#define STACK_MOST  (16u << 20) /* bytes of a stack that are looked at */
+#define ASLEEP_NS    2000000u /* asleep for this time: it waits for a child of vfork(), perhaps */
+#define WAIT_MAX_NS  10000000000u /* for a thread that may run: the machine may be busy */
+#define BUSY_NS	     500000000u	  /* for another tracer to let go */
+#define STAT_MAX     8192
+#define STACK_WORDS  1024	 /* read at once */
+#define LEAVING_MOST 1024	 /* threads whose stacks are looked at when a session ends */
+#define STACK_MOST   (16u << 20) /* bytes of a stack that are looked at */
 
 /* ---- a thread of ours for it */
 
@@ -427,16 +428,31 @@ static uint64_t stack_end(const struct space *s, uint64_t sp)
 	return 0;
 }
 
-static bool has_word(const uint64_t *words, size_t count, uint64_t start, uint64_t end)
+static bool is_planned(const struct space *s, uint64_t at)
+{
+	for (size_t i = 0; i < s->planned_count; i++)
+		if (at >= s->planned[i].start && at < s->planned[i].end)
+			return true;
+	return false;
+}
+
+/* Code that a stack may lead to. */
+struct target {
+	uint64_t start, end;
+	const struct space *planned; /* only pages of ours between them; NULL: all */
+};
+
+static bool has_word(const uint64_t *words, size_t count, const struct target *to)
 {
 	for (size_t i = 0; i < count; i++)
-		if (words[i] >= start && words[i] < end)
+		if (words[i] >= to->start && words[i] < to->end &&
+		    (!to->planned || is_planned(to->planned, words[i])))
 			return true;
 	return false;
 }
 
 /* Signal handlers return to where the kernel has written on the stack. */
-static bool stack_leads_to(struct inject *x, uint64_t sp, uint64_t start, uint64_t end)
+static bool stack_leads_to(struct inject *x, uint64_t sp, const struct target *to)
 {
 	uint64_t words[STACK_WORDS], at = sp & ~(uint64_t)7, stop = stack_end(&x->space, sp);
 
@@ -445,7 +461,7 @@ static bool stack_leads_to(struct inject *x, uint64_t sp, uint64_t start, uint64
 	while (at < stop) {
 		size_t len = stop - at < sizeof(words) ? (size_t)(stop - at) : sizeof(words);
 
-		if (inject_read(x, at, words, len) || has_word(words, len / 8, start, end))
+		if (inject_read(x, at, words, len) || has_word(words, len / 8, to))
 			return true;
 		at += len;
 	}
@@ -454,16 +470,10 @@ static bool stack_leads_to(struct inject *x, uint64_t sp, uint64_t start, uint64
 
 bool threads_return_to(struct inject *x, const struct threads *t, uint64_t start, uint64_t end)
 {
-	for (size_t i = 0; i < t->count; i++)
-		if (!t->all[i].is_ended && stack_leads_to(x, place_of(&t->all[i]).sp, start, end))
-			return true;
-	return false;
-}
+	const struct target to = {start, end, NULL};
 
-static bool is_planned(const struct space *s, uint64_t at)
-{
-	for (size_t i = 0; i < s->planned_count; i++)
-		if (at >= s->planned[i].start && at < s->planned[i].end)
+	for (size_t i = 0; i < t->count; i++)
+		if (!t->all[i].is_ended && stack_leads_to(x, place_of(&t->all[i]).sp, &to))
 			return true;
 	return false;
 }
@@ -485,4 +495,32 @@ bool threads_are_in(const struct threads *t, const struct inject *x)
 			return true;
 	}
 	return false;
+}
+
+static struct target target_of(const struct space *s)
+{
+	struct target to = {UINT64_MAX, 0, s};
+
+	for (size_t i = 0; i < s->planned_count; i++) {
+		to.start = s->planned[i].start < to.start ? s->planned[i].start : to.start;
+		to.end = s->planned[i].end > to.end ? s->planned[i].end : to.end;
+	}
+	return to;
+}
+
+/* Of one of which that is not known, it may. */
+bool threads_have_left(const struct threads *t, struct inject *x)
+{
+	const struct target to = target_of(&x->space);
+
+	for (size_t i = 0; i < t->count; i++) {
+		struct place at;
+
+		if (t->all[i].is_ended)
+			continue;
+		at = place_of(&t->all[i]);
+		if (!at.pc || is_planned(&x->space, at.pc) || stack_leads_to(x, at.sp, &to))
+			return false;
+	}
+	return t->count <= LEAVING_MOST;
 }

@@ -472,6 +472,26 @@ input()' "$dir/pluglib" 70
 	grep -qx '@s: 499500' "$output_file"
 }
 
+# mapped: how many mappings of nopal's memory, and of code without a file, the target has.
+mapped() {
+	grep -cE 'memfd:nopal|r-xp 00000000 00:00 0 +$' "/proc/$target/maps"
+}
+
+@test "what a session has mapped is unmapped by the next one" {
+	start_target "$tick" wait fork 100
+	for _ in 1 2 3 4 5; do
+		"$NOPAL" --user -q -p $target -e "usdt:$tick:tick:loop { @n = count() } interval:ms:20 { exit() }"
+		first=${first:-$(mapped)}
+		[ "$(mapped)" = "$first" ]
+	done
+	# Where a tracer was killed, it is not known whether a thread is in its code.
+	start_tracer "usdt:$tick:tick:loop { @n = count() }" --user -p $target
+	kill -9 $tracer
+	"$NOPAL" --user -q -p $target -e "usdt:$tick:tick:loop { @n = count() } interval:ms:20 { exit() }"
+	[ "$(mapped)" -gt "$first" ]
+	exec 8>&-
+}
+
 @test "kill -9 of the tracer at random moments, and nopal clean" {
 	start_target "$tick" loop 100000000 2 1
 	for i in $(seq 10); do
