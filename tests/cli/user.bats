@@ -492,6 +492,52 @@ mapped() {
 	exec 8>&-
 }
 
+@test "a signal handler that returns to the code of a session when the next has begun" {
+	cat >"$dir/late.c" <<-END
+		#include <signal.h>
+		#include <stdio.h>
+		#include <time.h>
+		#include <sys/sdt.h>
+		static volatile int go = 1;
+		static void wait_for_end(int sig)
+		{
+			struct timespec pause = {4, 0};
+			while (nanosleep(&pause, &pause))
+				;
+			go = 0;
+		}
+		int main(void)
+		{
+			long n = 0;
+			signal(SIGUSR1, wait_for_end);
+			puts("ready");
+			fflush(stdout);
+			while (go) {
+				DTRACE_PROBE1(late, hit, n);
+				n++;
+			}
+			puts("went on");
+			return 0;
+		}
+	END
+	cc -O2 -I"$ROOT/include" -o "$dir/late" "$dir/late.c"
+	"$dir/late" >"$dir/went" 3>&- &
+	target=$!
+	awaits test -s "$dir/went"
+	# Nearly all its time is spent in the loop of the script.
+	start_tracer "usdt:$dir/late:late:hit { \$s = 0; for (\$i : 0..1000) { \$s += \$i; } @s = sum(\$s) }" --user -p $target
+	sleep 0.3
+	kill -USR1 $target
+	sleep 0.3
+	stop_tracer
+	before=$(mapped)
+	"$NOPAL" --user -q -p $target -e "usdt:$dir/late:late:hit { @n = count() } interval:ms:100 { exit() }"
+	after=$(mapped)
+	wait $target
+	grep -qx 'went on' "$dir/went"
+	[ "$after" -gt "$before" ]
+}
+
 @test "kill -9 of the tracer at random moments, and nopal clean" {
 	start_target "$tick" loop 100000000 2 1
 	for i in $(seq 10); do
