@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -13,12 +12,7 @@
 
 int inject_open_memory(pid_t pid)
 {
-	char path[32];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return process_memory(pid, O_RDONLY);
 }
 
 static bool read_at(int memory, uint64_t address, void *bytes, size_t len)

@@ -231,17 +231,25 @@ static int check_program(struct inject *x, struct diag *d)
 			  (int)x->pid);
 }
 
+int process_memory(pid_t pid, int access)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	fd = open(path, access | O_CLOEXEC);
+	if (fd < 0 && errno == EMFILE && file_raise_limit())
+		fd = open(path, access | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 static int open_memory(struct inject *x, struct diag *d)
 {
-	char path[64];
 	int err;
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)x->pid);
-	x->mem_fd = open(path, O_RDWR | O_CLOEXEC);
-	if (x->mem_fd < 0 && errno == EMFILE && file_raise_limit())
-		x->mem_fd = open(path, O_RDWR | O_CLOEXEC);
+	x->mem_fd = process_memory(x->pid, O_RDWR);
 	if (x->mem_fd < 0)
-		return refuse_access(x->pid, -errno, d);
+		return refuse_access(x->pid, x->mem_fd, d);
 	err = space_read(&x->space, x->pid);
 	return err ? refuse_access(x->pid, err, d) : 0;
 }

@@ -124,6 +124,7 @@ struct inject {
 
 /* What inject_open() and inject_close() do, except for what other sessions left. */
 int process_open(pid_t pid, struct inject **out, struct diag *d);
+int process_memory(pid_t pid, int access); /* /proc/PID/mem, O_RDWR or O_RDONLY; -errno */
 /* To read its memory alone, also of one that cannot be traced because it has a debugger. */
 int process_look(pid_t pid, struct inject **out);
 /* Is it stopped under our ptrace, as a command that has not begun is? */
@@ -321,8 +322,8 @@ struct ledger_head {
 };
 
 struct ledger_entry {
-	uint64_t patch,
-		semaphore; /* len 0: start and end of pages of landings; is_whole: of bodies */
+	/* len 0: start and end of pages of landings, or with is_whole of bodies */
+	uint64_t patch, semaphore;
 	uint8_t len, is_raised;
 	uint8_t before[INJECT_PATCH_MAX], after[INJECT_PATCH_MAX];
 	uint8_t is_whole; /* its bytes change in one piece */

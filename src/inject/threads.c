@@ -508,11 +508,13 @@ static struct target target_of(const struct space *s)
 	return to;
 }
 
-/* Of one of which that is not known, it may. */
+/* Of many threads it is not asked. */
 bool threads_have_left(const struct threads *t, struct inject *x)
 {
 	const struct target to = target_of(&x->space);
 
+	if (t->count > LEAVING_MOST)
+		return false;
 	for (size_t i = 0; i < t->count; i++) {
 		struct place at;
 
@@ -522,5 +524,5 @@ bool threads_have_left(const struct threads *t, struct inject *x)
 		if (!at.pc || is_planned(&x->space, at.pc) || stack_leads_to(x, at.sp, &to))
 			return false;
 	}
-	return t->count <= LEAVING_MOST;
+	return true;
 }
