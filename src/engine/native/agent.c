@@ -12,13 +12,11 @@
 
 #include "base/file.h"
 #include "base/str.h"
-#include "symbols/maps.h"
 
 #define LIBRARY	     "nopal-agent.so"
 #define BACKLOG	     4096 /* programs that wait; the system's limit is mostly as high */
 #define EXE_LENGTH   4096
-#define ENVIRON_MOST 65536
-#define ALL_ENVIRON  ((size_t)8 << 20) /* more than the kernel lets a program have */
+#define ENVIRON_MOST ((size_t)8 << 20) /* more than the kernel lets a program have */
 #define KEY_WORDS    2
 #define NAME	     "NOPAL_AGENT="
 #define PRELOAD	     "LD_PRELOAD="
@@ -63,20 +61,29 @@ static int make_socket(struct native_agent *a)
 	return a->name.failed ? -ENOMEM : 0;
 }
 
-/* One that is too long to be read whole may say anything. */
+static int read_environ(pid_t pid, struct buf *out)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	return file_slurp(path, ENVIRON_MOST, out);
+}
+
+/* Of one that cannot be read the dynamic loader does not load it either. */
 bool native_agent_is_expected(pid_t pid)
 {
-	char text[ENVIRON_MOST];
-	size_t size = process_read_start(pid, "environ", text, sizeof(text));
 	bool has_name = false, has_preload = false;
+	struct buf text = BUF_INIT;
 
-	for (size_t at = 0; at < size; at += strnlen(text + at, size - at) + 1) {
-		struct str line = str_of(text + at, size - at);
+	if (!read_environ(pid, &text))
+		for (struct str rest = buf_as_str(&text); rest.len;) {
+			struct str line = str_cut(&rest, '\0');
 
-		has_name |= str_starts(line, STR(NAME));
-		has_preload |= str_starts(line, STR(PRELOAD));
-	}
-	return (has_name && has_preload) || size == sizeof(text);
+			has_name |= str_starts(line, STR(NAME));
+			has_preload |= str_starts(line, STR(PRELOAD));
+		}
+	buf_free(&text);
+	return has_name && has_preload;
 }
 
 /* A library that the command preloads already comes after it. The dynamic loader splits the names
@@ -152,11 +159,9 @@ uint64_t native_agent_stop(int fd)
 bool native_agent_was_given(pid_t pid, const char *name)
 {
 	struct buf text = BUF_INIT;
-	char path[32];
 	bool was = false;
 
-	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	if (!file_slurp(path, ALL_ENVIRON, &text))
+	if (!read_environ(pid, &text))
 		for (struct str rest = buf_as_str(&text); rest.len && !was;)
 			was = str_eq_text(str_cut(&rest, '\0'), name);
 	buf_free(&text);
