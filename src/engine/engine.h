@@ -74,6 +74,7 @@ struct engine_options {
 	struct buf *log; /* -v: lines about what was loaded, and how; NULL: none are kept */
 };
 
+/* What the kernel reports of a process that is followed. */
 struct engine_news {
 	enum { NEWS_MAPPED, NEWS_EXEC, NEWS_ENDED } kind;
 	pid_t pid;

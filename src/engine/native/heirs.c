@@ -111,19 +111,11 @@ static int inherit(const struct native_process *from, pid_t pid, struct native_p
 
 /* ---- who has knocked */
 
-static bool is_traced(const struct native *e, pid_t pid)
-{
-	for (size_t i = 0; i < e->process_count; i++)
-		if (inject_pid(e->processes[i]->x) == pid && !inject_has_ended(e->processes[i]->x))
-			return true;
-	return false;
-}
-
 /* The process whose sites it has inherited, and how often it has knocked; NULL. */
 static struct native_process *find_parent(const struct native *e, pid_t pid, uint64_t *knocks)
 {
 	struct native_process *found = NULL;
-	int memory = is_traced(e, pid) ? -1 : inject_open_memory(pid);
+	int memory = native_find_process(e, pid) ? -1 : inject_open_memory(pid);
 
 	for (size_t i = 0; i < e->process_count && memory >= 0 && !found; i++) {
 		struct native_process *p = e->processes[i];

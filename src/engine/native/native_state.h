@@ -130,6 +130,8 @@ void native_langs_take(struct native *e);
 
 /* ---- newcomers.c */
 
+/* The process with this number that runs the same program as when it was opened; NULL. */
+struct native_process *native_find_process(const struct native *e, pid_t pid);
 /* A process that was met later cannot be traced: a warning, unless it has ended. */
 void native_say_untraced(struct native *e, pid_t pid, int err, const struct diag *said,
 			 struct diag *d);

@@ -48,8 +48,7 @@ static void judge_newcomer(const struct newcomers *n, struct native_process *p)
 		native_say_late(n->e, p, n->d);
 }
 
-/* The process with this number that runs the same program as when it was opened; NULL. */
-static struct native_process *find_process(struct native *e, pid_t pid)
+struct native_process *native_find_process(const struct native *e, pid_t pid)
 {
 	for (size_t i = 0; i < e->process_count; i++)
 		if (inject_pid(e->processes[i]->x) == pid && !inject_has_ended(e->processes[i]->x))
@@ -75,7 +74,7 @@ static void take_newcomer(void *arg, pid_t pid)
 	struct native *e = n->e;
 	struct native_process *p;
 	struct diag said = DIAG_INIT;
-	bool is_known = find_process(e, pid) || inject_is_inherited(pid);
+	bool is_known = native_find_process(e, pid) || inject_is_inherited(pid);
 	uint64_t began = clock_now();
 	int err = is_known ? -EEXIST : native_open_process(e, pid, &p, &said);
 
@@ -116,7 +115,7 @@ static int take_agent(struct native *e, int fd, pid_t pid, struct diag *d)
 {
 	bool has_left = native_agent_has_left(fd);
 	struct newcomers newcomers = {e, d, !has_left, has_left};
-	struct native_process *p = find_process(e, pid);
+	struct native_process *p = native_find_process(e, pid);
 	int err = p ? take_known(e, p, has_left, d) : take_new(e, pid, &newcomers);
 
 	/* If it has ended, what it was is not known any more. */

@@ -1,4 +1,4 @@
-/* The books of that; see trail.h. */
+/* Which mappings wait for a look; see trail.h. */
 #include "engine/native/trail.h"
 
 #include <stdlib.h>
