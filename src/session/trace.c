@@ -367,7 +367,9 @@ static void tell_no_news(struct diag *d)
 	diag_hint(d, "'sysctl kernel.perf_event_paranoid=2' permits it");
 }
 
-static void tell_missed_in_user_mode(const struct run_stats *stats, struct diag *d)
+/* `is_reported`: the kernel has reported who mapped a file with probes. */
+static void tell_missed_in_user_mode(const struct run_stats *stats, bool is_reported,
+				     struct diag *d)
 {
 	if (stats->missed)
 		diag_warn(d, "user-mode-missed",
@@ -377,7 +379,7 @@ static void tell_missed_in_user_mode(const struct run_stats *stats, struct diag 
 			  STR_FMT(stats->missed_file), stats->missed == 1 ? "" : " the first",
 			  stats->missed == 1 ? "it was" : "they were",
 			  stats->missed == 1 ? "it" : "they");
-	else if (stats->none_seen)
+	else if (stats->none_seen && !is_reported)
 		diag_warn(d, "none-seen",
 			  "no process that was looked at had these probes: in user mode, programs "
 			  "that a child runs for less than some milliseconds are missed");
@@ -421,7 +423,7 @@ static void tell_left_out(struct nopal_trace *t, struct diag *d)
 			  stats.children == 1 ? " that was" : "es that were");
 		diag_hint(d, "--follow%s traces them too", t->pid ? "" : " with one -p");
 	}
-	tell_missed_in_user_mode(&stats, d);
+	tell_missed_in_user_mode(&stats, t->watch && !t->later.lost, d);
 	if (stats.had_children && !t->watch)
 		tell_no_news(d);
 	if (stats.files_missed)

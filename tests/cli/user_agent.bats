@@ -155,6 +155,14 @@ as_nobody() {
 	! grep 'warning' <<<"$output"
 }
 
+@test "a command of which no program has the probes" {
+	traces "sh -c 'true; /bin/true; env -i /bin/true'"
+	! grep 'are missed' <<<"$output" || false
+	says no-events "nothing was printed or counted"
+	NOPAL_NO_FEATURES=news traces "sh -c 'true; /bin/true; env -i /bin/true'"
+	says none-seen "no process that was looked at had these probes"
+}
+
 @test "a program without the agent, while others come with theirs" {
 	traces "sh -c 'env -i $tick loop 3000 1 200 & for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do $tick loop 1; done; wait'"
 	says user-mode-late "began to run another program"
