@@ -15,6 +15,7 @@ struct range {
 	uint64_t start, end;
 	uint64_t offset, inode; /* of the file */
 	bool is_code, is_writable;
+	bool is_vdso;	/* what the kernel has mapped for its fast calls */
 	uint8_t spare;	/* free, but better left so, as the heap may grow there: 2 more than 1 */
 	bool is_bodies; /* planned: trampolines, not landings */
 };

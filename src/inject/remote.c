@@ -3,8 +3,9 @@
  * The thread is stopped and sent to a stub of a few bytes, where it makes the call; then its
  * registers are put back. It must survive that we are killed at any moment, so the stub can finish
  * alone: after the call it restores the signal mask and every register, and jumps to where the
- * thread was. The CPU's file has its bytes. It is put into the zeros between the end of some code
- * and the end of its page, which nothing uses, and is removed again. */
+ * thread was. The CPU's file has its bytes. It is put into the zeros at the end of the vDSO, which
+ * nothing uses, else at the end of some file's code, and is removed again: never into memory that
+ * we map, since that is unmapped again, perhaps by the very call that the thread makes. */
 #include "inject/inside.h"
 
 #include <dirent.h>
@@ -52,20 +53,36 @@ static bool is_room(struct inject *x, uint64_t at)
 	return true;
 }
 
-static uint64_t find_room(struct inject *x, const struct user_regs_struct *regs)
+/* Slots for stubs at the end of a mapping of code. Never in pages without a file, which may be
+ * ours, or the program's own: these may be unmapped while the stub runs. */
+static bool may_hold_stubs(const struct range *r, bool is_vdso)
+{
+	return r->is_code && r->end <= SPACE_TOP && r->is_vdso == is_vdso &&
+	       (r->is_vdso || r->inode);
+}
+
+/* Tracers that were killed may have left stubs: then there is room below these. */
+static uint64_t find_room_in(struct inject *x, const struct user_regs_struct *regs, bool is_vdso)
 {
 	const struct space *s = &x->space;
 
-	/* Tracers that were killed may have left stubs: then there is room below these. */
 	for (unsigned slot = 1; slot < LAST_PAGE / STUB_SIZE; slot++)
 		for (size_t i = 0; i < s->count; i++) {
 			uint64_t at = s->ranges[i].end - slot * STUB_SIZE;
 
-			if (s->ranges[i].is_code && s->ranges[i].end <= SPACE_TOP &&
-			    cpu_reaches(at, regs) && is_room(x, at))
+			if (may_hold_stubs(&s->ranges[i], is_vdso) && cpu_reaches(at, regs) &&
+			    is_room(x, at))
 				return at;
 		}
 	return 0;
+}
+
+/* The vDSO first: no library owns it, and nobody unmaps it. */
+static uint64_t find_room(struct inject *x, const struct user_regs_struct *regs)
+{
+	uint64_t at = find_room_in(x, regs, true);
+
+	return at ? at : find_room_in(x, regs, false);
 }
 
 #define STUBS_MOST 64
@@ -84,9 +101,10 @@ static unsigned find_stubs(struct inject *x, uint64_t out[STUBS_MOST])
 
 	for (size_t i = 0; i < s->count; i++)
 		for (unsigned slot = 1; slot < LAST_PAGE / STUB_SIZE; slot++) {
-			uint64_t at = s->ranges[i].end - slot * STUB_SIZE;
+			const struct range *r = &s->ranges[i];
+			uint64_t at = r->end - slot * STUB_SIZE;
 
-			if (s->ranges[i].is_code && s->ranges[i].end <= SPACE_TOP &&
+			if ((may_hold_stubs(r, true) || may_hold_stubs(r, false)) &&
 			    count < STUBS_MOST && is_stub(x, at))
 				out[count++] = at;
 		}

@@ -59,7 +59,8 @@ static int take_mapping(void *arg, const struct mapped_file *m)
 			  .offset = m->offset,
 			  .inode = m->inode,
 			  .is_code = m->access[2] == 'x',
-			  .is_writable = m->access[1] == 'w'};
+			  .is_writable = m->access[1] == 'w',
+			  .is_vdso = str_eq_text(m->path, "[vdso]")};
 	int err = m->inode ? add_file(s, &r) : 0;
 
 	if (!err && str_eq_text(m->path, "[heap]"))
