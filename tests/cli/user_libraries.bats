@@ -209,6 +209,44 @@ takes_turns() {
 	done
 }
 
+# A tracer that stands still answers nobody: who waits goes on after a second, which is counted.
+@test "a thread that has unloaded a library does not wait for the tracer" {
+	library a 0
+	cat >"$dir/unloads.c" <<-'END'
+		#include <dlfcn.h>
+		#include <stdio.h>
+		int main(int argc, char **argv)
+		{
+			void *library = dlopen(argv[argc - 1], RTLD_NOW);
+			((void (*)(int))dlsym(library, "plug"))(0);
+			puts("loaded");
+			fflush(stdout);
+			getchar();
+			dlclose(library);
+			puts("unloaded");
+			fflush(stdout);
+			getchar();
+			library = dlopen(argv[argc - 1], RTLD_NOW);
+			((void (*)(int))dlsym(library, "plug"))(0);
+			return 0;
+		}
+	END
+	cc -O2 -o "$dir/unloads" "$dir/unloads.c" -ldl
+	mkfifo "$dir/go"
+	exec 8<>"$dir/go"
+	start_tracer "usdt:$dir/a:turn:a { @a = count() }" --engine=native -c "sh -c '$dir/unloads $dir/a <$dir/go'" 8>&-
+	awaits grep -qx loaded "$output_file"
+	kill -STOP $tracer
+	echo >&8
+	awaits grep -qx unloaded "$output_file"
+	kill -CONT $tracer
+	echo >&8
+	wait $tracer
+	cat "$output_file" "$messages"
+	grep -qx '@a: 2' "$output_file"
+	! grep warning "$messages" || false
+}
+
 # As Alpine's: functions without padding between them.
 @test "a loader whose function has no padding after it: musl's" {
 	command -v musl-gcc >/dev/null || skip "no musl-gcc"

@@ -246,6 +246,7 @@ int native_arm(struct native *e, struct native_process *p, struct diag *d)
 		diag_add_all(d, &said);
 	diag_free(&said);
 	knock_beat(e->store);
+	native_start_listening(e);
 	if (!err)
 		say_lost(e, p, d);
 	if (!err)

@@ -4,10 +4,13 @@
 #include "engine/native/words.h"
 
 #define WAIT	   0 /* FUTEX_WAIT, of memory that is shared */
+#define WAKE	   1 /* FUTEX_WAKE */
 #define WAIT_NS	   5000000u
 #define WAITS_MOST 2000u /* 10 s */
 #define WAIT_TICKS 10000000u
 #define NO_CALL	   (-38) /* ENOSYS */
+#define NO_WORK	   0	 /* of r_debug.r_state: the loader has done what it had to do */
+#define UNLOADING  2
 
 /* The same without a system call. */
 static void spin(const uint64_t *at, uint64_t value)
@@ -24,19 +27,31 @@ static bool is_left(const struct knocks *k)
 	return (int64_t)(word_load(&k->until) - read_tsc()) < 0;
 }
 
+/* The loader calls before it unloads libraries, and after that: then there is nothing to look at
+ * before the next one is loaded. */
+static bool has_unloaded(struct process_page *process, uint32_t state)
+{
+	uint64_t was = word_load(&process->is_unloading);
+
+	word_store(&process->is_unloading, state == UNLOADING);
+	return state == NO_WORK && was;
+}
+
 void inside_knock(char *base, const uint32_t *state, struct process_page *process,
 		  const uint64_t *no_calls)
 {
 	struct layout *l = (struct layout *)(void *)base;
 	const struct hit h = {.layout = l, .process = process, .no_calls = no_calls};
 	const uint64_t pause[2] = {0, WAIT_NS}; /* struct timespec */
+	uint32_t now = *(const volatile uint32_t *)state;
 	uint64_t mine, answered;
 
-	if (*(const volatile uint32_t *)state)
+	if (has_unloaded(process, now) || now != NO_WORK)
 		return;
 	mine = word_add(&l->knocks.asked, 1) + 1;
 	fence_stores(); /* ORDER: heirs.c */
 	word_add(&process->knocks, 1);
+	inside_call(&h, CALL_FUTEX, (uintptr_t)&l->knocks.asked, WAKE, INT32_MAX, 0, 0);
 	for (uint32_t i = 0; i < WAITS_MOST; i++) {
 		answered = word_acquire(&l->knocks.answered);
 		if ((int64_t)(answered - mine) >= 0 || word_load(&l->is_stopped))

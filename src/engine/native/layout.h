@@ -34,8 +34,8 @@ struct memory_range {
 /* Threads that have loaded a library, and wait until the tracer has looked at it: inside_knock().
  */
 struct knocks {
-	uint64_t asked;	   /* by this many, since the start */
-	uint64_t answered; /* up to this one; its low half is a futex */
+	uint64_t asked;	   /* by this many, since the start; its low half is a futex */
+	uint64_t answered; /* up to this one; likewise */
 	uint64_t until;	   /* a TSC: later, the tracer may be gone */
 	uint64_t given_up; /* by threads that went on without an answer */
 };
@@ -287,7 +287,9 @@ struct process_page {
 		uint64_t count;
 		uint64_t unused[7];
 	} calling[PROCESS_CALLING];
-	uint64_t knocks; /* of threads of this process; the tracer does not write it either */
+	/* The tracer does not write these either. */
+	uint64_t knocks;       /* of threads of this process */
+	uint64_t is_unloading; /* not 0: a thread takes libraries away, and loads none */
 };
 
 /* The next page: also of this process alone, but children of fork have it as it was. */

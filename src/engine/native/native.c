@@ -24,7 +24,7 @@
 #define SCRATCH_COUNT 64
 #define PAUSE_FIRST   100000u /* ns between two looks at the rings */
 #define PAUSE_LAST    10000000u
-#define PAUSE_KNOCKS  1000000u
+#define PAUSE_KNOCKS  1000000u	  /* ... where a thread may not make a call to wake us */
 #define FIRST_PIDS    0xeffffffcu /* inode of the first pid namespace */
 
 /* ---- open, close */
@@ -44,6 +44,7 @@ static void native_close(struct engine *engine)
 	free(e->processes);
 	free(e->waiting.heirs);
 	children_free(&e->children);
+	listener_close(&e->listener);
 	places_free(&e->given);
 	places_free(&e->left_out);
 	trail_free(&e->trail);
@@ -492,6 +493,27 @@ bool native_listens(const struct native *e)
 	return false;
 }
 
+/* If that fails, knocks are looked for all the time. */
+void native_start_listening(struct native *e)
+{
+	struct layout *l = (struct layout *)(void *)e->store->base;
+	struct epoll_event event = {.events = EPOLLIN};
+
+	if (e->listener.knocks || !native_listens(e) || listener_open(&e->listener, &l->knocks))
+		return;
+	if (epoll_ctl(e->wait_fd, EPOLL_CTL_ADD, e->listener.fd, &event))
+		listener_close(&e->listener);
+}
+
+/* May a thread knock that cannot wake us, since it must make no system call? */
+static bool has_silent_knocks(const struct native *e)
+{
+	for (size_t i = 0; i < e->process_count; i++)
+		if (e->processes[i]->knocks && (e->processes[i]->no_calls || !e->listener.knocks))
+			return true;
+	return false;
+}
+
 /* Threads of containers count as alive, since their numbers mean other threads here. */
 static bool is_alive(void *arg, uint32_t tid)
 {
@@ -552,7 +574,7 @@ static int native_drain(struct engine *engine, int timeout_ms, record_fn *fn, vo
 		count = drain_rings(e, fn, arg);
 	}
 	pause = count ? PAUSE_FIRST : 2 * e->pause;
-	most = native_listens(e) ? PAUSE_KNOCKS : PAUSE_LAST;
+	most = has_silent_knocks(e) ? PAUSE_KNOCKS : PAUSE_LAST;
 	if (e->is_attached)
 		set_timer(e, pause < most ? pause : most);
 	return count;

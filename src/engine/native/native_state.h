@@ -5,6 +5,7 @@
 
 #include "engine/engine.h"
 #include "engine/native/children.h"
+#include "engine/native/listener.h"
 #include "engine/native/places.h"
 #include "engine/native/process.h"
 #include "engine/native/trail.h"
@@ -41,6 +42,7 @@ struct native {
 	size_t process_count, process_cap;
 	struct native_children children;
 	struct native_waiting waiting;
+	struct listener listener;
 	struct native_trail trail;
 	const struct program **parts; /* the program, and its extensions */
 	size_t part_count, part_cap;
@@ -79,6 +81,8 @@ struct native {
 int native_open_process(struct native *e, pid_t pid, struct native_process **out, struct diag *d);
 /* May a thread wait for us that has loaded a library? */
 bool native_listens(const struct native *e);
+/* Once one may, its knock makes wait_fd readable. */
+void native_start_listening(struct native *e);
 
 /* ---- arm.c */
 

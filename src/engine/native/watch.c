@@ -357,6 +357,7 @@ bool native_hear(struct engine *engine, waits_fn *fn, void *arg)
 	if (!e->is_attached || e->is_stopped)
 		return false;
 	knock_beat(e->store);
+	listener_clear(&e->listener);
 	w->any_knocks = knock_is_heard(e->store, &w->knock);
 	native_accept_agents(e);
 	/* Which of them it is that has loaded a library is not said. */
