@@ -48,6 +48,19 @@ static int copy_fd(pid_t pid, int theirs)
 	return fd;
 }
 
+/* What has this number there may be another file by now: other threads of the process run. */
+static int check_socket(int fd)
+{
+	int domain = 0, type = 0;
+	socklen_t domain_size = sizeof(domain), type_size = sizeof(type);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) ||
+	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_size))
+		return -errno;
+	return domain == AF_UNIX && type == SOCK_DGRAM ? 0 : -EPROTOTYPE;
+}
+
+/* It may be a socket whose other end is full, too: nothing waits for it. */
 static int post(int socket, int fd)
 {
 	union rights rights = {{0}};
@@ -63,7 +76,7 @@ static int post(int socket, int fd)
 	head->cmsg_type = SCM_RIGHTS;
 	head->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(head), &fd, sizeof(fd));
-	return sendmsg(socket, &message, MSG_NOSIGNAL) == 1 ? 0 : -errno;
+	return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : -errno;
 }
 
 static int64_t collect(struct inject *x, struct remote *r, int socket, uint64_t at)
@@ -104,7 +117,9 @@ int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch)
 	if (done)
 		return done;
 	ours = copy_fd(x->pid, ends[0]);
-	done = ours < 0 ? ours : post(ours, fd);
+	done = ours < 0 ? ours : check_socket(ours);
+	if (!done)
+		done = post(ours, fd);
 	if (!done)
 		done = collect(x, r, ends[1], scratch + ENDS);
 	for (unsigned i = 0; i < 2; i++)
