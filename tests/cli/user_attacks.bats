@@ -15,9 +15,10 @@ ends_in_time() {
 
 @test "a process put a full socket in place of the one through which it gets the memory, and the tracer waited for ever" {
 	start_ready attack_exchange
-	until grep -q exchanged "$printed"; do
-		ends_in_time --user -p $pid -e 'usdt::attack:fire { @n = count() } interval:ms:100 { exit() }'
+	until [[ ${output-} == *'cannot trace'* ]]; do
+		ends_in_time --user -p $pid -e 'usdt::attack:fire { @n = count() } interval:ms:20 { exit() }'
 	done
+	grep -q exchanged "$printed"
 	says user-mode-map "it cannot receive the shared memory"
 	kill -0 $pid
 }
