@@ -156,9 +156,10 @@ static long tracer_of(pid_t tid)
 	return tracer;
 }
 
+/* Only a command that we have started is, and is so from the start. */
 bool process_is_held(const struct inject *x)
 {
-	return tracer_of(x->pid) == getpid();
+	return x->was_held && tracer_of(x->pid) == getpid();
 }
 
 pid_t process_debugger(pid_t tid)
@@ -168,37 +169,49 @@ pid_t process_debugger(pid_t tid)
 	return tracer > 0 && tracer != getpid() ? (pid_t)tracer : 0;
 }
 
-/* Another tracer of ours may hold it for a moment. */
-static pid_t stays_debugged(pid_t pid)
-{
-	uint64_t start = clock_now();
-	pid_t tracer;
+/* What matters in the status of a process, or of a thread. */
+struct status {
+	pid_t tracer; /* 0: none */
+	bool has_filter;
+};
 
-	do
-		tracer = process_debugger(pid);
-	while (threads_are_awaited(tracer ? -EBUSY : 0, start));
-	return tracer;
+static int read_status(pid_t tid, struct status *out)
+{
+	struct buf text = BUF_INIT;
+	int err = process_status(tid, &text);
+	long tracer = err ? 0 : status_number(buf_as_str(&text), "TracerPid");
+
+	*out = (struct status){
+		.tracer = tracer > 0 ? (pid_t)tracer : 0,
+		.has_filter = err ? err != -ENOENT && err != -ESRCH
+				  : status_number(buf_as_str(&text), "Seccomp") > 0,
+	};
+	buf_free(&text);
+	return err;
 }
 
 bool inject_has_filter(pid_t tid)
 {
-	struct buf text = BUF_INIT;
-	int err = process_status(tid, &text);
-	bool has = err ? err != -ENOENT && err != -ESRCH
-		       : status_number(buf_as_str(&text), "Seccomp") > 0;
+	struct status status;
 
-	buf_free(&text);
-	return has;
+	read_status(tid, &status);
+	return status.has_filter;
 }
 
+/* Another tracer of ours may hold it for a moment. */
 static int check_status(struct inject *x, struct diag *d)
 {
-	struct buf text = BUF_INIT;
-	pid_t tracer = stays_debugged(x->pid);
-	int err = process_status(x->pid, &text);
+	uint64_t start = clock_now();
+	struct status status;
+	pid_t tracer;
+	int err;
 
-	buf_free(&text);
-	x->is_filtered = inject_has_filter(x->pid);
+	do {
+		err = read_status(x->pid, &status);
+		tracer = status.tracer == getpid() ? 0 : status.tracer;
+	} while (threads_are_awaited(tracer ? -EBUSY : 0, start));
+	x->is_filtered = status.has_filter;
+	x->was_held = status.tracer && !tracer;
 	if (err)
 		return refuse_access(x->pid, err, d);
 	if (tracer) {

@@ -99,6 +99,7 @@ struct inject {
 	pid_t pid;
 	int mem_fd;
 	bool is_filtered;  /* it has a seccomp filter */
+	bool was_held;	   /* under our ptrace, when it was opened */
 	bool is_inherited; /* a child of fork: its parent may have had more sites */
 	bool is_off;	   /* all sites are as they were before */
 	bool is_left;	   /* ... and no thread is in our code, or will return to it */
