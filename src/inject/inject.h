@@ -166,6 +166,12 @@ struct inject_place {
  * each kind of which one is left out; of LIBC_OWN: another system call in the code of the program
  * may make a filter. */
 int inject_plan_libc(struct inject *x, struct inject_place *out, unsigned most, unsigned *lacks);
+/* What several processes of a session have in common, so that it is searched for once: give it to
+ * each that was opened. It lives longer than they do. NULL: no memory. */
+struct inject_known;
+struct inject_known *inject_known_new(void);
+void inject_known_free(struct inject_known *known);
+void inject_use_known(struct inject *x, struct inject_known *known);
 /* A trampoline makes a system call of the program there. Threads that wait in it do not count as
  * being in code of ours. */
 void inject_waits_at(struct inject *x, uint64_t address);

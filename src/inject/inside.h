@@ -4,6 +4,7 @@
 
 #include "inject/cpu.h"
 #include "inject/inject.h"
+#include "symbols/maps.h"
 
 #ifndef SYS_mmap
 #define SYS_mmap SYS_mmap2 /* 32-bit CPUs, whose processes are refused before any call */
@@ -117,6 +118,7 @@ struct inject {
 	uint64_t old[LEDGERS_MOST]; /* ledgers of sessions that are over */
 	unsigned old_count;
 	bool may_displace;
+	struct inject_known *known;    /* NULL: nothing is kept */
 	const struct threads *stopped; /* while they are; else NULL */
 	uint64_t waits[WAITS_MOST];    /* addresses: see inject_waits_at() */
 	unsigned wait_count;
@@ -296,6 +298,25 @@ int own_plan(struct inject *x, uint64_t start, const uint8_t *code, size_t len,
 
 /* Memory of an instruction that is always mapped: of the image, or of the stack. */
 bool memory_is_sure(const uint8_t *modrm, uint8_t rex);
+
+/* ---- known.c: what was found in the code of files */
+
+#define MATCH_BYTES 96
+
+/* A pattern of libc.c, with some bytes around it. */
+struct code_match {
+	uint64_t at; /* of `bytes`, from the start of the code */
+	uint8_t pattern;
+	uint8_t before, size; /* bytes: before the pattern, and all */
+	uint8_t bytes[MATCH_BYTES];
+};
+
+/* How many there are, all of them; -ENOSPC: more than `most`. */
+typedef int search_code_fn(const uint8_t *code, size_t len, struct code_match *out, unsigned most);
+/* What it finds in a file's code that is mapped there. -ENOENT: nothing, or the file cannot be
+ * read. */
+int known_matches(struct inject *x, const struct mapped_file *m, search_code_fn *fn,
+		  const struct code_match **out);
 
 /* ---- function.c: where the function at `pc` begins and ends. False: it is not known. */
 

@@ -74,6 +74,8 @@ static const struct pattern patterns[] = {
 
 struct search {
 	struct range libc, program;
+	struct mapped_file file; /* of the C library; its path is in `text` */
+	struct buf text;
 	bool is_glibc;
 	uint64_t device, inode; /* of the program */
 };
@@ -91,6 +93,7 @@ static int take_code(void *arg, const struct mapped_file *m)
 	for (size_t i = 0; i < COUNT(names) && !s->libc.end && m->end - m->start <= CODE_MOST; i++)
 		if (str_starts(name, names[i])) {
 			s->libc = (struct range){.start = m->start, .end = m->end};
+			s->file = *m;
 			s->is_glibc =
 				str_starts(name, STR("libc.so.")) || str_starts(name, STR("libc-"));
 		}
@@ -99,8 +102,7 @@ static int take_code(void *arg, const struct mapped_file *m)
 
 static struct search find_code(struct inject *x)
 {
-	struct buf text = BUF_INIT;
-	struct search s = {.inode = 0};
+	struct search s = {.text = BUF_INIT};
 	struct stat st;
 	char path[32];
 
@@ -109,9 +111,8 @@ static struct search find_code(struct inject *x)
 		s.inode = st.st_ino;
 		s.device = (uint64_t)major(st.st_dev) << 32 | minor(st.st_dev);
 	}
-	if (!maps_read(x->pid, &text))
-		maps_parse_all(buf_as_str(&text), x->pid, take_code, &s);
-	buf_free(&text);
+	if (!maps_read(x->pid, &s.text))
+		maps_parse_all(buf_as_str(&s.text), x->pid, take_code, &s);
 	return s;
 }
 
@@ -252,9 +253,16 @@ static int plan_match(struct matching *m, const struct pattern *p, const uint8_t
 }
 
 /* Every glibc has prctl() and syscall(). */
-static int plan_patterns(struct matching *m)
+static void find_missing(struct matching *m)
 {
 	const unsigned needed = LIBC_BIT(LIBC_PRCTL) | LIBC_BIT(LIBC_SYSCALL);
+
+	if (!m->has_own)
+		m->lacks |= needed & ~m->found;
+}
+
+static int plan_patterns(struct matching *m)
+{
 	const uint8_t *at = m->code;
 	int err = 0;
 
@@ -262,9 +270,72 @@ static int plan_patterns(struct matching *m)
 		for (size_t i = 0; i < COUNT(patterns) && m->count < m->most && !err; i++)
 			if (is_at(m, &patterns[i], at))
 				err = plan_match(m, &patterns[i], at);
-	if (!m->has_own)
-		m->lacks |= needed & ~m->found;
+	find_missing(m);
 	return err ? err : (int)m->count;
+}
+
+/* ---- a file that was searched before */
+
+/* With all that find_moved() may look at. */
+static struct code_match match_of(const uint8_t *code, const uint8_t *at, const uint8_t *end)
+{
+	size_t before = at - code < STEP ? 0 : STEP, size = (size_t)(end - at) + before;
+	struct code_match match = {.at = (uint64_t)(at - code) - before,
+				   .before = (uint8_t)before,
+				   .size = (uint8_t)(size < MATCH_BYTES ? size : MATCH_BYTES)};
+
+	memcpy(match.bytes, at - before, match.size);
+	return match;
+}
+
+static int find_patterns(const uint8_t *code, size_t len, struct code_match *out, unsigned most)
+{
+	const struct matching m = {.code = code, .end = code + len};
+	const uint8_t *at = code;
+	unsigned count = 0;
+
+	for (; (at = find_candidate(at, m.end)); at += STEP)
+		for (size_t i = 0; i < COUNT(patterns); i++) {
+			if (!is_at(&m, &patterns[i], at))
+				continue;
+			if (count == most)
+				return -ENOSPC;
+			out[count] = match_of(code, at, m.end);
+			out[count++].pattern = (uint8_t)i;
+		}
+	return (int)count;
+}
+
+/* Where a process has other bytes, a debugger is at work. */
+static int plan_known_match(struct matching *m, uint64_t start, const struct code_match *match)
+{
+	const struct pattern *p = &patterns[match->pattern];
+	uint8_t now[MATCH_BYTES];
+
+	m->start = start + match->at;
+	m->code = now;
+	m->end = now + match->size;
+	if (!inject_read(m->x, m->start, now, match->size) && is_at(m, p, now + match->before))
+		return plan_match(m, p, now + match->before);
+	m->lacks |= LIBC_BIT(p->what);
+	return 0;
+}
+
+/* -ENOENT: its file is not known. */
+static int plan_known(struct inject *x, const struct search *s, struct inject_place *out,
+		      unsigned most, unsigned *lacks)
+{
+	struct matching m = {.x = x, .out = out, .most = most};
+	const struct code_match *all;
+	int count = known_matches(x, &s->file, find_patterns, &all), err = 0;
+
+	if (count < 0)
+		return count;
+	for (int i = 0; i < count && m.count < m.most && !err; i++)
+		err = plan_known_match(&m, s->libc.start, &all[i]);
+	find_missing(&m);
+	*lacks |= m.lacks;
+	return err ? err : (int)m.count;
 }
 
 static int plan_range(struct inject *x, const struct range *r, bool is_libc, bool has_own,
@@ -308,10 +379,13 @@ int inject_plan_libc(struct inject *x, struct inject_place *out, unsigned most, 
 	int count = 0, n = 0;
 
 	*lacks = 0;
-	if (s.libc.end)
+	if (s.is_glibc)
+		count = plan_known(x, &s, out, most, lacks);
+	if (s.libc.end && (!s.is_glibc || count == -ENOENT))
 		count = plan_range(x, &s.libc, true, !s.is_glibc, out, most, lacks);
 	if (s.program.end && count >= 0)
 		n = plan_range(x, &s.program, is_static, true, out + count, most - (unsigned)count,
 			       lacks);
+	buf_free(&s.text);
 	return count < 0 ? count : n < 0 ? n : count + n;
 }

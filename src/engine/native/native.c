@@ -49,6 +49,7 @@ static void native_close(struct engine *engine)
 	places_free(&e->left_out);
 	trail_free(&e->trail);
 	native_store_close(e->store);
+	inject_known_free(e->known);
 	if (e->wait_fd >= 0)
 		close(e->wait_fd);
 	if (e->timer_fd >= 0)
@@ -86,6 +87,8 @@ int native_open_process(struct native *e, pid_t pid, struct native_process **out
 		err = native_process_open(pid, e->options.displace, out, d);
 	if (!err)
 		(*out)->expects_library = e->options.may_grow;
+	if (!err)
+		inject_use_known((*out)->x, e->known);
 	if (!err)
 		e->processes[e->process_count++] = *out;
 	return err;
@@ -139,6 +142,7 @@ static int native_open(const struct engine_options *options, struct engine **out
 	e->engine = (struct engine){.ops = &engine_native, .is_exposed = true};
 	e->options = *options;
 	e->timer_fd = e->wait_fd = -1;
+	e->known = inject_known_new();
 	err = open_parts(e, d);
 	if (err)
 		native_close(&e->engine);

@@ -37,6 +37,7 @@ struct native {
 	struct engine_options options;
 	struct engine *interp; /* runs clauses of the tracer */
 	struct native_store *store;
+	struct inject_known *known; /* of the traced processes */
 	/* The first is the one that was chosen, unless that cannot be traced, or not yet. */
 	struct native_process **processes;
 	size_t process_count, process_cap;
