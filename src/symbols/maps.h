@@ -52,6 +52,7 @@ int mapped_file_open(const struct mapped_file *file);
 size_t process_read_start(pid_t pid, const char *name, void *out, size_t size);
 /* A number of /proc/PID/stat by its place, from 1, after the second; 0: the process has ended. */
 uint64_t process_stat_number(pid_t pid, unsigned place);
+#define STAT_PARENT 4
 #define STAT_PROGRAM \
 	26 /* where its code begins; 0: it has no memory any more, or is the kernel's */
 

@@ -117,6 +117,28 @@ int children_meet(struct native_children *f, pid_t pid)
 	return note(&l, pid);
 }
 
+/* Is it the very process that was looked at, which is followed? Its number may be another's by now.
+ */
+static bool is_followed(const struct native_child *m)
+{
+	return m && !m->is_left && m->program &&
+	       process_stat_number(m->pid, STAT_PROGRAM) == m->program;
+}
+
+int children_came(struct native_children *f, pid_t pid)
+{
+	struct look l = {f, clock_now(), 0, NULL, NULL};
+	pid_t parent = (pid_t)process_stat_number(pid, STAT_PARENT);
+	struct native_child *m = find(f, pid);
+
+	if (!is_followed(find(f, parent)) || (m && m->is_left))
+		return -ESRCH;
+	if (m)
+		m->is_there = false; /* to be looked at again */
+	f->has_others = true;
+	return note(&l, pid);
+}
+
 int children_join(struct native_children *f, pid_t pid, child_fn *fn, void *arg)
 {
 	struct look l = {f, clock_now(), 0, fn, arg};

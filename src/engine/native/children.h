@@ -39,6 +39,9 @@ void children_renew(struct native_children *f, pid_t pid, uint64_t time);
 /* A process is one of those, whether its parents are there or not, and is looked at from now on.
  * -ENOMEM. */
 int children_meet(struct native_children *f, pid_t pid);
+/* A process says that it is there: it is one of those, or its parent is, and is looked at from now
+ * on. -ESRCH: that cannot be seen without a look at all; -ENOMEM. */
+int children_came(struct native_children *f, pid_t pid);
 /* A process whose parents have ended is one of those, too: call `fn` with it. -ENOMEM. */
 int children_join(struct native_children *f, pid_t pid, child_fn *fn, void *arg);
 /* The process runs another program, if it is one of those: call `fn` with it. */

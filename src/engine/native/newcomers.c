@@ -151,14 +151,26 @@ void native_let_go(struct native *e)
 	}
 }
 
+/* Where all who wait are children of processes that are known, there is no need to look at all. */
+static int look_at_family(struct native *e)
+{
+	const struct native_waiting *w = &e->waiting;
+	int err = e->options.follow_forks ? 0 : -ESRCH;
+
+	for (unsigned i = 0; i < w->agent_count && !err; i++)
+		err = children_came(&e->children, w->pids[i]);
+	return err != -ESRCH ? err
+			     : children_look(&e->children, e->options.pid, e->options.follow_forks,
+					     UINT64_MAX, NULL, NULL);
+}
+
 int native_answer_agents(struct native *e, struct diag *d)
 {
 	struct native_waiting *w = &e->waiting;
 	int err = 0;
 
 	if (w->agent_count)
-		err = children_look(&e->children, e->options.pid, e->options.follow_forks,
-				    UINT64_MAX, NULL, NULL);
+		err = look_at_family(e);
 	for (unsigned i = 0; i < w->agent_count; i++) {
 		if (!err)
 			err = take_agent(e, w->agents[i], w->pids[i], d);
