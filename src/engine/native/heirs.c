@@ -162,6 +162,7 @@ static void count_known(struct native *e)
 			continue;
 		e->waiting.missing -= (int64_t)(now - p->knocks_heard);
 		p->knocks_heard = now;
+		p->has_knocked = true;
 	}
 }
 
@@ -185,12 +186,14 @@ void heirs_hear(struct native *e)
 	unsigned scans = 0;
 
 	w->heir_count = 0;
+	w->are_known = false;
 	is_asked(e);
 	for (unsigned i = 0; i < LOOKS_MOST && scans <= SCANS_MOST; i++) {
 		count_known(e);
 		if (is_asked(e))
 			continue;
-		if (w->missing <= 0 || !e->options.follow_forks)
+		w->are_known = w->missing <= 0;
+		if (w->are_known || !e->options.follow_forks)
 			return;
 		if (scans++)
 			native_process_pause();
@@ -216,6 +219,7 @@ int heirs_take(struct native *e, struct diag *d)
 			err = inherit(h->parent, h->pid, &p, &said);
 		if (!err) {
 			p->knocks_heard = h->knocks;
+			p->has_knocked = true;
 			e->processes[e->process_count++] = p;
 		} else {
 			native_say_untraced(e, h->pid, err, &said, d);

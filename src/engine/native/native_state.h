@@ -25,6 +25,7 @@ struct native_waiting {
 	uint64_t knock;	      /* the last of them */
 	uint64_t knock_heard; /* ... when heirs_hear() was called last */
 	int64_t missing;      /* knocks until then that no process has counted */
+	bool are_known;	      /* those who have knocked: no other need be looked at */
 	struct native_heir *heirs;
 	size_t heir_count, heir_cap;
 	unsigned agent_count;

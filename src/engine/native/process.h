@@ -47,6 +47,7 @@ struct native_process {
 	bool has_lang;		   /* ... if it was given one */
 	bool knocks;		   /* a thread that has loaded a library waits for us */
 	uint64_t knocks_heard;	   /* of its knocks, so many */
+	bool has_knocked;	   /* and some of them were not answered */
 	bool is_heir;		   /* a child of fork, with the process page that it has */
 	bool is_over, has_heirs;   /* it had ended when heirs_look() looked; it has such children */
 	uint64_t loader_state;	   /* address of a word that is 0 when the loader is idle */

@@ -285,8 +285,11 @@ static int guard_all(struct native *e, struct diag *d)
 /* While it waits for the answer: when it has ended, it cannot be asked any more. */
 static int look_after_knock(struct native *e, struct native_process *p, struct diag *d)
 {
+	bool has_knocked = p->has_knocked || !e->waiting.are_known;
+
 	judge_later(e, p, d);
-	return p->knocks ? native_look_at_files(e, p, true, d) : 0;
+	p->has_knocked = false;
+	return p->knocks && has_knocked ? native_look_at_files(e, p, true, d) : 0;
 }
 
 static int look_for_files(struct native *e, struct native_process *p, struct diag *d)
