@@ -22,3 +22,45 @@ ends_in_time() {
 	says user-mode-map "it cannot receive the shared memory"
 	kill -0 $pid
 }
+
+# A command that says where the agent's socket is, waits for "go", and runs programs with probes. It runs as $AS.
+start_agents() {
+	cp "$TARGETS/tick" "$TARGETS/attack_flood" "$BATS_TEST_TMPDIR"
+	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" "$BATS_TEST_TMPDIR" "${BATS_TEST_TMPDIR%/*}"
+	cd "$BATS_TEST_TMPDIR"
+	mkfifo go hold
+	cat >waits <<-END
+		#!/bin/sh
+		echo "\${NOPAL_AGENT%/*}" >name.new
+		mv name.new name
+		read x <go
+		for i in 1 2 3 4 5 6 7 8 9 10; do ${AS-} ./tick loop 10; done
+	END
+	chmod +x waits
+	timeout 100 "$NOPAL" --user -c ./waits -e "usdt:./tick:tick:loop { @n = count() }" >out 2>messages 3>&- &
+	tracer=$!
+	awaits test -s name
+}
+
+OTHER="setpriv --reuid=65534 --regid=65534 --clear-groups"
+
+@test "any user made programs of the command wait, by coming to the agent's socket, and counted as a thread that went on" {
+	start_agents
+	$OTHER ./attack_flood "$(cat name)" <hold >flood 3>&- &
+	exec 8>hold
+	awaits grep -q ready flood
+	echo >go
+	wait $tracer
+	cat out messages
+	grep -qx '@n: 100' out
+	! grep -q warning messages
+}
+
+@test "programs of a command that drops its rights come to the agent's socket as another user" {
+	AS=$OTHER start_agents
+	echo >go
+	wait $tracer
+	cat out messages
+	grep -qx '@n: 100' out
+	! grep -q warning messages
+}

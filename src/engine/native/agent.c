@@ -125,35 +125,23 @@ int native_agent_listen(int fd)
 	return listen(fd, BACKLOG) ? -errno : 0;
 }
 
-int native_agent_accept(int fd, pid_t *pid)
+int native_agent_accept(int fd, struct ucred *who)
 {
-	struct ucred who = {0};
-	socklen_t len = sizeof(who);
+	socklen_t len = sizeof(*who);
 	int one = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (one < 0 && errno == EMFILE && file_raise_limit())
 		one = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (one < 0)
 		return -EAGAIN;
-	if (getsockopt(one, SOL_SOCKET, SO_PEERCRED, &who, &len))
-		who.pid = 0;
-	*pid = who.pid;
+	if (getsockopt(one, SOL_SOCKET, SO_PEERCRED, who, &len))
+		*who = (struct ucred){.uid = (uid_t)-1};
 	return one;
 }
 
-/* Who is in the queue has its connection closed, as by one that has looked at it. */
-uint64_t native_agent_stop(int fd)
+void native_agent_refuse(int fd)
 {
-	uint64_t left = 0;
-	pid_t pid;
-	int one;
-
-	shutdown(fd, SHUT_RD); /* who comes now is refused */
-	while ((one = native_agent_accept(fd, &pid)) >= 0) {
-		left += native_agent_has_left(one);
-		close(one);
-	}
-	return left;
+	shutdown(fd, SHUT_RD);
 }
 
 bool native_agent_was_given(pid_t pid, const char *name)

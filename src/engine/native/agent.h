@@ -4,6 +4,7 @@
 #define NOPAL_ENGINE_NATIVE_AGENT_H
 
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
@@ -24,14 +25,15 @@ void native_agent_close(struct native_agent *a);
 int native_agent_listen(int fd);
 /* May the process load the agent, by its environment? */
 bool native_agent_is_expected(pid_t pid);
-/* The next process that waits, and the descriptor to close when it may go on; -EAGAIN: none. */
-int native_agent_accept(int fd, pid_t *pid);
+/* The next process that waits, and the descriptor to close when it may go on; -EAGAIN: none. Any
+ * user can connect: `who` is to be asked before anything else is done. */
+int native_agent_accept(int fd, struct ucred *who);
+/* Who comes from now on is refused, and goes on. */
+void native_agent_refuse(int fd);
 /* Has it `name`, "NOPAL_AGENT=...", in its environment? Then it descends from the command, though
  * the processes between them may have ended. */
 bool native_agent_was_given(pid_t pid, const char *name);
 /* Has the process, whose descriptor this is, stopped waiting, or ended? */
 bool native_agent_has_left(int one);
-/* All that wait go on, and those that come later. How many had stopped waiting, or had ended. */
-uint64_t native_agent_stop(int fd);
 
 #endif

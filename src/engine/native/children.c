@@ -23,7 +23,7 @@ struct look {
 	void *arg;
 };
 
-static struct native_child *find(struct native_children *f, pid_t pid)
+static struct native_child *find(const struct native_children *f, pid_t pid)
 {
 	for (size_t i = 0; i < f->count; i++)
 		if (f->all[i].pid == pid)
@@ -155,4 +155,9 @@ int children_take(struct native_children *f, pid_t pid, child_fn *fn, void *arg)
 	m->is_known = true;
 	fn(arg, pid);
 	return 0;
+}
+
+bool children_have(const struct native_children *f, pid_t pid)
+{
+	return find(f, pid);
 }

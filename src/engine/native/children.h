@@ -46,6 +46,7 @@ int children_came(struct native_children *f, pid_t pid);
 int children_join(struct native_children *f, pid_t pid, child_fn *fn, void *arg);
 /* The process runs another program, if it is one of those: call `fn` with it. */
 int children_take(struct native_children *f, pid_t pid, child_fn *fn, void *arg);
+bool children_have(const struct native_children *f, pid_t pid);
 void children_free(struct native_children *f);
 
 #endif

@@ -628,9 +628,7 @@ static void native_stop(struct engine *engine)
 	e->given_up += native_count_late(e);
 	e->disturbed = native_count_disturbed(e);
 	knock_answer_all(e->store);
-	native_let_go(e);
-	if (e->options.agent_fd)
-		e->given_up += native_agent_stop(e->options.agent_fd);
+	native_stop_agents(e);
 	for (size_t i = 0; i < e->process_count; i++)
 		native_process_disarm(e->processes[i], NULL);
 	native_store_stop(e->store);

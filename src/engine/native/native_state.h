@@ -71,6 +71,8 @@ struct native {
 	uint64_t langs;		       /* numbers of struct lang_place that were given */
 	uint64_t langs_taken;	       /* functions before this one are known */
 	bool agents_wait;	       /* more programs than were looked at in one turn */
+	uint64_t foreign_since;	       /* ns: the second in which `foreign` were looked at */
+	unsigned foreign;	       /* processes of other users that came to the socket */
 	uint64_t given_up;	       /* times that programs went on before they were looked at */
 	unsigned disturbed;  /* sites with breakpoints of others at the end, not in a warning */
 	unsigned later;	     /* files that were mapped before they were traced */
@@ -142,11 +144,11 @@ struct native_process *native_find_process(const struct native *e, pid_t pid);
 void native_say_untraced(struct native *e, pid_t pid, int err, const struct diag *said,
 			 struct diag *d);
 
-/* Programs with the agent, which wait: note them; look at those and let them go on; let them go on.
- * -ENOMEM. */
+/* Programs with the agent, which wait: note them; look at those and let them go on; let all go on,
+ * from now on. -ENOMEM. */
 void native_accept_agents(struct native *e);
 int native_answer_agents(struct native *e, struct diag *d);
-void native_let_go(struct native *e);
+void native_stop_agents(struct native *e);
 /* Programs that do not wait. */
 int native_look_for_programs(struct native *e, struct diag *d);
 /* A process that was found without its agent: if that has not come for long, say so. */

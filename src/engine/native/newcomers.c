@@ -3,6 +3,8 @@
 #include "engine/native/native_state.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -12,6 +14,11 @@
 
 #define PATIENCE 20000000u   /* ns until a program may be one without the agent */
 #define LATE_NS	 2000000000u /* ... and until it is one, on a busy machine */
+
+#define SECOND_NS	1000000000u
+#define FOREIGN_LOOKS	1000 /* processes of other users that are looked at in a second */
+#define FOREIGN_AT_ONCE 1024 /* ... that are sent away in one turn */
+#define DEPTH_MOST	128  /* of parents of parents */
 
 void native_say_late(struct native *e, struct native_process *p, struct diag *d)
 {
@@ -100,8 +107,7 @@ static int take_known(struct native *e, struct native_process *p, bool has_left,
 	return native_look_at_files(e, p, !has_left, d);
 }
 
-/* Any process may come. One that is not known yet may be a daemon, whose parents have ended before
- * they were seen. */
+/* One that is not known yet may be a daemon, whose parents have ended before they were seen. */
 static int take_new(struct native *e, pid_t pid, struct newcomers *newcomers)
 {
 	int err = children_take(&e->children, pid, take_newcomer, newcomers);
@@ -124,31 +130,98 @@ static int take_agent(struct native *e, int fd, pid_t pid, struct diag *d)
 	return err == -ENOMEM ? err : 0;
 }
 
-/* Any user may connect to the socket; only so many are looked at in one turn, and the others wait
- * in the kernel. */
+/* ---- who may come */
+
+static bool descends_from(pid_t pid, pid_t first)
+{
+	for (unsigned i = 0; i < DEPTH_MOST && pid > 1; i++) {
+		if (pid == first)
+			return true;
+		pid = (pid_t)process_stat_number(pid, STAT_PARENT);
+	}
+	return false;
+}
+
+/* Programs of other users may be the command's, too, if it has dropped its rights. There is no end
+ * to those that are not: only so many are looked at. */
+static bool is_command_of_other(struct native *e, pid_t pid)
+{
+	uint64_t now = clock_now();
+
+	if (now - e->foreign_since > SECOND_NS) {
+		e->foreign_since = now;
+		e->foreign = 0;
+	}
+	return e->foreign++ < FOREIGN_LOOKS &&
+	       (children_have(&e->children, pid) || descends_from(pid, e->options.pid));
+}
+
+static bool has_user_of(pid_t pid, uid_t uid)
+{
+	struct stat st;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return !stat(path, &st) && st.st_uid == uid;
+}
+
+/* Any user may connect to the socket: who has nothing to do with the command is sent away before
+ * anything is read of it, and does not count. -EAGAIN: no more are there; -EBUSY: there may be. */
+static int accept_ours(struct native *e, pid_t *pid)
+{
+	struct ucred who;
+	int one;
+
+	for (unsigned i = 0; i < FOREIGN_AT_ONCE; i++) {
+		one = native_agent_accept(e->options.agent_fd, &who);
+		if (one < 0)
+			return one;
+		*pid = who.pid;
+		if (who.uid == geteuid() || has_user_of(e->options.pid, who.uid) ||
+		    is_command_of_other(e, who.pid))
+			return one;
+		close(one);
+	}
+	return -EBUSY;
+}
+
+/* Only so many are looked at in one turn, and the others wait in the kernel. */
 void native_accept_agents(struct native *e)
 {
 	struct native_waiting *w = &e->waiting;
 	int fd = 0;
 
 	while (e->options.agent_fd && fd >= 0 && w->agent_count < AGENTS_AT_ONCE) {
-		fd = native_agent_accept(e->options.agent_fd, &w->pids[w->agent_count]);
+		fd = accept_ours(e, &w->pids[w->agent_count]);
 		if (fd >= 0)
 			w->agents[w->agent_count++] = fd;
 	}
-	e->agents_wait = w->agent_count == AGENTS_AT_ONCE;
+	e->agents_wait = w->agent_count == AGENTS_AT_ONCE || fd == -EBUSY;
 }
 
-void native_let_go(struct native *e)
+static void let_go(struct native *e, int fd)
+{
+	e->given_up += native_agent_has_left(fd);
+	close(fd);
+}
+
+/* Who is in the queue has its connection closed, as by one that has looked at it. */
+void native_stop_agents(struct native *e)
 {
 	struct native_waiting *w = &e->waiting;
+	pid_t pid;
+	int fd;
 
-	while (w->agent_count) {
-		int one = w->agents[--w->agent_count];
-
-		e->given_up += native_agent_has_left(one);
-		close(one);
-	}
+	while (w->agent_count)
+		let_go(e, w->agents[--w->agent_count]);
+	if (!e->options.agent_fd)
+		return;
+	native_agent_refuse(e->options.agent_fd);
+	do {
+		fd = accept_ours(e, &pid);
+		if (fd >= 0)
+			let_go(e, fd);
+	} while (fd != -EAGAIN);
 }
 
 /* Where all who wait are children of processes that are known, there is no need to look at all. */
