@@ -9,11 +9,21 @@
 #include "engine/interp/interp.h"
 #include "engine/native/inside.h"
 
+/* Who sends records with data, which are lost when there is no room. Others, such as those of
+ * print() and exit(), are small and few, and are never lost. */
+enum native_senders {
+	SENDERS_ALL, /* traced processes and the tracer */
+	SENDER_TRACER,
+	SENDER_NONE,
+};
+
 struct native_sizes {
-	size_t ring_bytes;	/* of one ring; 0: 1 MiB; rounded up to a power of two */
+	size_t ring_bytes; /* of one ring; 0: by the CPUs; rounded up to a power of two */
+	enum native_senders senders;
 	uint32_t cpus;		/* 0: those that are possible here */
-	uint32_t scratch_size;	/* bytes of the largest frame that does not fit the stack */
-	uint32_t scratch_count; /* ... beside one for each CPU */
+	uint32_t scratch_size;	/* bytes of the largest frame that does not fit the stack; or 0 */
+	uint32_t scratch_count; /* of them, at most, beside one for each CPU; 0: 64 */
+	bool grows;		/* there may be extensions: native_store_extend() */
 	const char *cpuinfo;	/* NULL: /proc/cpuinfo */
 };
 
