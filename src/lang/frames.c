@@ -159,7 +159,7 @@ static bool is_entry(const struct lang_walking *w, const char *bytes)
 static enum lang_note walk_frames(struct lang_walking *w, uint64_t at, uint64_t end)
 {
 	const struct lang_shape_row *s = w->shape;
-	char bytes[LANG_FRAME_MASK + 1 + 8];
+	_Alignas(8) char bytes[LANG_FRAME_MASK + 1 + 8];
 
 	if (s->size > LANG_FRAME_MOST)
 		return LANG_UNREADABLE;

@@ -18,8 +18,8 @@
 #define CPU_REGS       16 /* rax rcx rdx rbx rsp rbp rsi rdi r8... */
 #define CPU_SP	       4
 #define CPU_VECTORS    16
-#define CPU_FLAGS      0x8d5 /* OF SF ZF AF PF CF */
-#define CPU_SITE_BYTES 5     /* of a jump */
+#define CPU_FLAGS      0x408d5 /* AC, which makes unaligned accesses fault, OF SF ZF AF PF CF */
+#define CPU_SITE_BYTES 5       /* of a jump */
 #endif
 
 /* ORDER: native_cpu.c knows the offsets. */

@@ -125,7 +125,8 @@ static bool fits(int64_t value)
 
 bool native_is_sure(const struct gen *g, const struct operand *o, struct asm_mem *m)
 {
-	if (o->index != REG_NONE)
+	/* Where the program has alignment checks on, only the call may read it. */
+	if (o->index != REG_NONE || o->value % o->size)
 		return false;
 	if (o->base == arch_host()->sp && o->value >= STACK_LOW && o->value <= STACK_HIGH) {
 		*m = native_at(g, -(int32_t)o->value);
@@ -162,8 +163,8 @@ static void operand_address(struct gen *g, const struct operand *o)
 	asm_alu(c, ALU_ADD, ACC, TMP);
 }
 
-/* Memory that is not near the stack pointer: its address less that of the red zone is in ACC, and
- * the latter in TMP. */
+/* Memory that is not near the stack pointer, or not aligned: its address less that of the red zone
+ * is in ACC, and the latter in TMP. */
 static void load_far(struct gen *g, const struct cold *cold)
 {
 	const struct insn *in = cold->insn;
@@ -191,6 +192,10 @@ static void load_checked(struct gen *g, const struct insn *in, unsigned size, bo
 	asm_alu(c, ALU_SUB, ACC, TMP);
 	asm_alu_imm(c, ALU_CMP, ACC, RED_ZONE + STACK_HIGH);
 	asm_jump_if(c, COND_A, far);
+	if (size > 1) { /* as the address, since the stack pointer is a multiple of 8 */
+		asm_test_imm(c, ACC, (int32_t)size - 1);
+		asm_jump_if(c, COND_NE, far);
+	}
 	asm_load(c, size, is_signed, ACC, MEM_INDEX(TMP, ACC, 0, 0));
 	asm_bind(c, done);
 }

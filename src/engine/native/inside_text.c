@@ -77,6 +77,13 @@ struct __attribute__((packed, may_alias)) loose {
 	uint64_t word;
 };
 
+/* May it be read and written in words? Else byte by byte: the flag is the program's, and stays.
+ */
+static bool may_use_words(uint64_t address)
+{
+	return !(address % 8) || !checks_alignment();
+}
+
 /* Bytes of `address` that can be read at once by one of the two ways, at most `len`; 0: none. */
 static uint64_t chunk_of(const struct hit *h, uint64_t address, uint64_t len, bool *direct)
 {
@@ -90,7 +97,9 @@ static uint64_t chunk_of(const struct hit *h, uint64_t address, uint64_t len, bo
 
 static void copy_bytes(char *to, const char *from, uint64_t len)
 {
-	for (; len >= 8; len -= 8, to += 8, from += 8)
+	uint64_t least = may_use_words((uintptr_t)to | (uintptr_t)from) ? 8 : UINT64_MAX;
+
+	for (; len >= least; len -= 8, to += 8, from += 8)
 		((struct loose *)(void *)to)->word =
 			((const struct loose *)(const void *)from)->word;
 	for (; len; len--)
@@ -169,9 +178,9 @@ static void set_unreadable(struct hit *h, uint64_t *slot, uint64_t size, uint64_
 /* Copy text up to a NUL; bytes copied, without it: less than `len` if it is there. */
 static uint64_t copy_text(char *to, const char *from, uint64_t len)
 {
-	uint64_t at = 0;
+	uint64_t at = 0, least = may_use_words((uintptr_t)to | (uintptr_t)from) ? 8 : UINT64_MAX;
 
-	for (; len - at >= 8; at += 8) {
+	for (; len - at >= least; at += 8) {
 		uint64_t word = ((const struct loose *)(const void *)(from + at))->word;
 		uint64_t nul = (word - BYTES) & ~word & HIGH_BITS;
 
@@ -241,6 +250,8 @@ void inside_str(struct hit *h, uint64_t *slot, uint64_t address, uint64_t want, 
 	uint64_t left = bytes_in(&h->layout->image, address), *to = slot;
 
 	most = most < left ? most : left;
+	if (!may_use_words(address))
+		most = 0;
 	for (at = 8; at <= most; at += 8) {
 		uint64_t word = ((const struct loose *)(uintptr_t)(address + at))[-1].word;
 		uint64_t nul = (word - BYTES) & ~word & HIGH_BITS;

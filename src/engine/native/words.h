@@ -151,6 +151,17 @@ static inline uint64_t read_tsc(void)
 #endif
 }
 
+/* Does an access fault whose address is no multiple of its size? Programs ask for that by a flag of
+ * x86-64 (EFLAGS.AC), which the kernel and the C library's functions expect to be clear. */
+static inline bool checks_alignment(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_readeflags_u64() >> 18 & 1;
+#else
+	return false;
+#endif
+}
+
 /* The CPU that this thread ran on just now. Linux has its number in the limit of a segment, for the
  * vDSO. On other CPUs, a number below 64, of the thread: it only spreads threads. */
 static inline uint32_t this_cpu(void)
