@@ -175,7 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 			    .names = names,
 			    .name_count = 3};
 	struct input e = {data, len};
-	const struct map_store store = {&e, each, touch, touch};
+	const struct map_store store = {&e, each, touch, touch, NULL};
 	struct buf record = BUF_INIT, moment = BUF_INIT;
 	struct str bytes = {NULL, 0};
 	size_t text = 0;

@@ -360,14 +360,20 @@ static unsigned stores_of(const struct set *s, uint32_t map,
 	return s->count;
 }
 
-static int set_map_each(void *self, uint32_t map, map_entry_fn *fn, void *arg)
+static int set_map_take(void *self, uint32_t map, enum format_take what, map_entry_fn *fn,
+			void *arg)
 {
 	const struct map_store *stores[ENGINES_MAX];
 	struct set *s = self;
 	unsigned count = stores_of(s, map, stores);
 
-	return count == 1 ? map_each(stores[0], map, fn, arg)
-			  : split_map_each(stores, count, &s->maps[map], map, fn, arg);
+	return count == 1 ? map_take(stores[0], map, what, fn, arg)
+			  : split_map_take(stores, count, &s->maps[map], map, what, fn, arg);
+}
+
+static int set_map_each(void *self, uint32_t map, map_entry_fn *fn, void *arg)
+{
+	return set_map_take(self, map, TAKE_NOTHING, fn, arg);
 }
 
 static int set_map_clear(void *self, uint32_t map)
@@ -428,8 +434,9 @@ int engine_set_open(const struct engine_ops *const *kinds, unsigned count,
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	s->engine = (struct engine){.ops = &set_ops,
-				    .maps = {s, set_map_each, set_map_clear, set_map_zero}};
+	s->engine = (struct engine){
+		.ops = &set_ops,
+		.maps = {s, set_map_each, set_map_clear, set_map_zero, set_map_take}};
 	s->grows = options->may_grow;
 	s->is_held = options->is_held;
 	s->others = set_others(s);

@@ -191,15 +191,15 @@ static int merge_entry(void *arg, struct str key, struct str value)
 	return keep_entry(m, hash, key, value);
 }
 
-int split_map_each(const struct map_store *const *stores, unsigned count, const struct map_def *def,
-		   uint32_t map, map_entry_fn *fn, void *arg)
+int split_map_take(const struct map_store *const *stores, unsigned count, const struct map_def *def,
+		   uint32_t map, enum format_take what, map_entry_fn *fn, void *arg)
 {
 	struct merged m = {.type = &def->value};
 	size_t size = type_memory(&def->value);
 	int err = 0;
 
 	for (unsigned i = 0; i < count && !err; i++)
-		err = map_each(stores[i], map, merge_entry, &m);
+		err = map_take(stores[i], map, what, merge_entry, &m);
 	for (size_t i = 0; i < m.count && !err; i++)
 		err = fn(arg, m.entries[i].key, str_of((const char *)m.entries[i].value, size));
 	hash_free(&m.by_key);

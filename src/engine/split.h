@@ -25,7 +25,7 @@ int split_program(struct arena *arena, const struct engine *first, const struct 
 
 /* The entries of a map that several stores have a part of: those of equal keys are merged. -ENOMEM,
  * or what `fn` returned. */
-int split_map_each(const struct map_store *const *stores, unsigned count, const struct map_def *def,
-		   uint32_t map, map_entry_fn *fn, void *arg);
+int split_map_take(const struct map_store *const *stores, unsigned count, const struct map_def *def,
+		   uint32_t map, enum format_take what, map_entry_fn *fn, void *arg);
 
 #endif

@@ -157,7 +157,7 @@ bool format_equal(const struct format *a, const struct format *b)
 {
 	if (a->kind != b->kind || !str_eq(a->text, b->text) || a->field_count != b->field_count ||
 	    a->piece_count != b->piece_count || a->map != b->map || a->top != b->top ||
-	    a->div != b->div || a->exit_code != b->exit_code)
+	    a->div != b->div || a->take != b->take || a->exit_code != b->exit_code)
 		return false;
 	for (unsigned i = 0; i < a->field_count; i++)
 		if (!type_equal(&a->fields[i], &b->fields[i]))

@@ -175,8 +175,11 @@ static void print_format(uint32_t number, const struct format *f, struct buf *ou
 		buf_text(out, i ? ", " : "");
 		type_print(&f->fields[i], out);
 	}
-	buf_printf(out, ") m%u top %lld div %lld exit %lld\n", f->map, (long long)f->top,
-		   (long long)f->div, (long long)f->exit_code);
+	buf_printf(out, ") m%u top %lld div %lld exit %lld%s\n", f->map, (long long)f->top,
+		   (long long)f->div, (long long)f->exit_code,
+		   f->take == TAKE_ENTRIES  ? " and clear"
+		   : f->take == TAKE_VALUES ? " and zero"
+					    : "");
 }
 
 void program_print(const struct program *p, struct buf *out)

@@ -195,6 +195,7 @@ struct map_def {
 	bool forgets;	      /* a new entry takes the place of the one used longest ago */
 	struct map_series series;
 	bool is_emptied; /* a clause clears it or deletes from it */
+	bool is_taken;	 /* a clause prints it and clears it, in one step: map_take() */
 };
 
 /* clang-format off */
@@ -244,6 +245,14 @@ struct piece {
 	int16_t precision; /* -1: none */
 };
 
+/* What print(@m) does besides: a clear(@m) or zero(@m) that follows it in its block is one step
+ * with it, so that no event is lost between the two. */
+enum format_take {
+	TAKE_NOTHING,
+	TAKE_ENTRIES, /* clear(@m) */
+	TAKE_VALUES,  /* zero(@m) */
+};
+
 /* What a record means. Data records may be lost when the reader is too slow, and are then counted;
  * control records never are. */
 struct format {
@@ -254,7 +263,8 @@ struct format {
 	const struct type *fields;
 	unsigned field_count;
 	uint32_t map;
-	int64_t top, div;  /* FORMAT_PRINT; 0: not given */
+	int64_t top, div; /* FORMAT_PRINT; 0: not given */
+	enum format_take take;
 	int64_t exit_code; /* FORMAT_EXIT, if it has no field */
 };
 

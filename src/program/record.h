@@ -58,6 +58,9 @@ struct map_store {
 	int (*each)(void *self, uint32_t map, map_entry_fn *fn, void *arg);
 	int (*clear)(void *self, uint32_t map); /* remove all keys */
 	int (*zero)(void *self, uint32_t map);	/* keep the keys, zero the values */
+	/* Give each entry and clear or zero the map, so that every event is either in what was
+	 * given or in what comes next. NULL: nothing happens between `each` and `clear`. */
+	int (*take)(void *self, uint32_t map, enum format_take what, map_entry_fn *fn, void *arg);
 };
 
 /* clang-format off */
@@ -65,6 +68,19 @@ static inline int map_each(const struct map_store *m, uint32_t map, map_entry_fn
 static inline int map_clear(const struct map_store *m, uint32_t map) { return m->clear(m->self, map); }
 static inline int map_zero(const struct map_store *m, uint32_t map) { return m->zero(m->self, map); }
 /* clang-format on */
+
+static inline int map_take(const struct map_store *m, uint32_t map, enum format_take what,
+			   map_entry_fn *fn, void *arg)
+{
+	int err;
+
+	if (what && m->take)
+		return m->take(m->self, map, what, fn, arg);
+	err = map_each(m, map, fn, arg);
+	if (err || !what)
+		return err;
+	return what == TAKE_ENTRIES ? map_clear(m, map) : map_zero(m, map);
+}
 
 /* What was not delivered, exactly; all numbers since attach. */
 struct run_stats {

@@ -351,9 +351,10 @@ static int report_print(struct event *e)
 {
 	const struct format *f = e->record.format;
 
-	return report_table(e->report, e->maps,
-			    &(struct table_request){e->report->style, f->map, f->top, f->div, true},
-			    e->out);
+	return report_table(
+		e->report, e->maps,
+		&(struct table_request){e->report->style, f->map, f->top, f->div, true, f->take},
+		e->out);
 }
 
 static int report_clear(struct event *e)

@@ -43,6 +43,7 @@ struct table_request {
 	int64_t top;	/* show only the last `top` entries; 0: all */
 	int64_t div;	/* divide numbers by it; 0: 1 */
 	bool with_zero; /* a map without keys and value is 0 */
+	enum format_take take;
 };
 
 int report_table(struct report *r, const struct map_store *maps,

@@ -97,7 +97,9 @@ int report_extend(struct report *r, const struct program *more)
 int report_map(struct report *r, const struct map_store *maps, uint32_t map, int64_t top,
 	       int64_t div, struct buf *out)
 {
-	return report_table(r, maps, &(struct table_request){r->style, map, top, div, false}, out);
+	return report_table(r, maps,
+			    &(struct table_request){r->style, map, top, div, false, TAKE_NOTHING},
+			    out);
 }
 
 int report_table(struct report *r, const struct map_store *maps,
@@ -115,7 +117,7 @@ int report_table(struct report *r, const struct map_store *maps,
 int report_entries(struct report *r, const struct map_store *maps, uint32_t map,
 		   report_entry_fn *fn, void *arg)
 {
-	const struct table_request request = {r->style, map, 0, 0, false};
+	const struct table_request request = {r->style, map, 0, 0, false, TAKE_NOTHING};
 
 	if (map >= r->program->map_count)
 		return -EINVAL;

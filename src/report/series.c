@@ -72,10 +72,11 @@ static int compare_points(const void *a, const void *b)
 }
 
 /* Its entries by key and time, without those before the window. */
-static int open_series(struct series *s, const struct map_store *maps, uint32_t map)
+static int open_series(struct series *s, const struct map_store *maps,
+		       const struct table_request *request)
 {
 	size_t kept = 0;
-	int err = map_each(maps, map, add_point, s);
+	int err = map_take(maps, request->map, request->take, add_point, s);
 
 	if (err)
 		return err;
@@ -373,7 +374,7 @@ int series_print(const struct renderer *r, const struct table_request *request,
 {
 	const struct map_def *map = &r->program->maps[request->map];
 	struct series s = {.renderer = r, .map = map, .is_signed = map->value.is_signed};
-	int err = open_series(&s, maps, request->map);
+	int err = open_series(&s, maps, request);
 
 	if (!err)
 		err = request->style == REPORT_JSON ? add_json(&s, out) : add_text(&s, out);

@@ -247,7 +247,7 @@ static int table_open(const struct renderer *r, const struct table_request *requ
 		.style = request->style,
 		.div = request->div > 0 ? request->div : 1,
 	};
-	err = map_each(maps, request->map, add_entry, t);
+	err = map_take(maps, request->map, request->take, add_entry, t);
 	if (err >= 0 && t->count > 1)
 		qsort(t->entries, t->count, sizeof(*t->entries),
 		      style_of(&t->map->value)->sorts_by_value ? compare_values

@@ -586,17 +586,19 @@ static void check_stmt(struct check *c, struct stmt *s)
 }
 
 /* Each statement begins without an error; the first one is what is left. */
-static void check_body(struct check *c, struct stmt *s)
+static void check_body(struct check *c, struct stmt *body)
 {
 	int first = c->err;
 
-	for (; s; s = s->next) {
+	for (struct stmt *s = body; s; s = s->next) {
 		c->err = span_intern(c->s, s->mark, &s->span);
 		if (!c->err)
 			check_stmt(c, s);
 		first = first ? first : c->err;
 	}
 	c->err = first;
+	if (!first)
+		pair_takes(body);
 }
 
 void check_block(struct check *c, struct expr *e)

@@ -377,6 +377,7 @@ static const struct map_def *make_maps(struct script *s)
 			.is_read = m->is_read,
 			.is_hidden = m->is_hidden,
 			.is_emptied = m->is_emptied,
+			.is_taken = m->is_taken,
 			.forgets = m->keeper || (size && size->forgets && m->key.kind != TYPE_NONE),
 			.series = m->series.interval ? m->series : (struct map_series){0},
 		};

@@ -20,6 +20,7 @@ struct map {
 	bool is_target;		 /* of an assignment, perhaps of a value that is made of it */
 	bool is_never;		 /* assigned: it is 0 */
 	bool is_emptied;	 /* by clear() or delete() */
+	bool is_taken;		 /* printed and cleared in one step: pair_takes() */
 	bool is_fine;		 /* a histogram that pct() reads: it keeps all bits there can be */
 	struct type key, value;
 	struct mark key_mark, value_mark; /* the use that fixed the type */
@@ -494,6 +495,9 @@ void lower_series_find(struct lower *l, const struct expr *map, bool removes, ui
 void lower_missing(struct lower *l, uint16_t found, int kind);
 /* With -k, a read of m[key] counts when there is no such key. */
 void lower_lookup(struct lower *l, const struct map *m, uint16_t key);
+/* Statements that were checked: each print(@m) that a clear(@m) or zero(@m) follows takes the map,
+ * so that the two are one step (enum format_take). */
+void pair_takes(struct stmt *body);
 /* The statements of a block that is an expression. */
 void lower_block(struct lower *l, const struct expr *e);
 /* Statements, one after the other. */

@@ -158,6 +158,7 @@ static void lower_print(struct lower *l, const struct expr *e, uint16_t out)
 		f = (struct format){.kind = FORMAT_PRINT, .map = a->map->index};
 		f.top = e->arg_count > 1 ? (int64_t)e->args[1]->value : 0;
 		f.div = e->arg_count > 2 ? (int64_t)e->args[2]->value : 0;
+		f.take = (enum format_take)e->number;
 		lower_emit(l, &f, NULL);
 	} else if (a->is_whole) {
 		lower_print_args(l, a);

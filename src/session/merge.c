@@ -138,7 +138,7 @@ out:
 	return err;
 }
 
-static int merged_each(void *self, uint32_t map, map_entry_fn *fn, void *arg)
+static int merged_take(void *self, uint32_t map, enum format_take what, map_entry_fn *fn, void *arg)
 {
 	struct nopal_trace *t = self;
 	const struct map_def *def = map < t->newest->map_count ? &t->newest->maps[map] : NULL;
@@ -146,10 +146,10 @@ static int merged_each(void *self, uint32_t map, map_entry_fn *fn, void *arg)
 	int err;
 
 	if (!def || !can_merge(t, def, map))
-		return map_each(&t->engine->maps, map, fn, arg);
+		return map_take(&t->engine->maps, map, what, fn, arg);
 	m.key_size = type_memory(&def->key);
 	m.value_size = type_memory(&def->value);
-	err = map_each(&t->engine->maps, map, take_entry, &m);
+	err = map_take(&t->engine->maps, map, what, take_entry, &m);
 	for (size_t i = 0; i < m.count; i++) {
 		if (!err)
 			err = fn(arg, str_of(m.entries[i].key, m.key_size),
@@ -160,6 +160,11 @@ static int merged_each(void *self, uint32_t map, map_entry_fn *fn, void *arg)
 	free(m.entries);
 	hash_free(&m.by_key);
 	return err;
+}
+
+static int merged_each(void *self, uint32_t map, map_entry_fn *fn, void *arg)
+{
+	return merged_take(self, map, TAKE_NOTHING, fn, arg);
 }
 
 static int merged_clear(void *self, uint32_t map)
@@ -176,6 +181,6 @@ const struct map_store *session_maps(struct nopal_trace *t)
 {
 	if (!t->langs || (!t->newest && session_note_program(t, t->program)))
 		return &t->engine->maps;
-	t->merged = (struct map_store){t, merged_each, merged_clear, merged_zero};
+	t->merged = (struct map_store){t, merged_each, merged_clear, merged_zero, merged_take};
 	return &t->merged;
 }

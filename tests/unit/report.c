@@ -51,7 +51,7 @@ static int fake_zero(void *self, uint32_t map)
 
 static void run_step(struct bench *b, struct report *r, const struct step *s, struct buf *out)
 {
-	const struct map_store maps = {b, fake_each, fake_clear, fake_zero};
+	const struct map_store maps = {b, fake_each, fake_clear, fake_zero, NULL};
 	enum report_action action = REPORT_DONE;
 	struct run_fault fault = {.span = (uint32_t)s->numbers[2]};
 	const struct run_stats stats = {.lost_records = s->numbers[0],

@@ -75,9 +75,9 @@ static int interp_open(const struct engine_options *options, struct engine **out
 
 	if (!e)
 		return diag_error(d, -ENOMEM, "no-memory", "out of memory");
-	e->engine =
-		(struct engine){.ops = &engine_interp,
-				.maps = {e, interp_map_each, interp_map_clear, interp_map_zero}};
+	e->engine = (struct engine){
+		.ops = &engine_interp,
+		.maps = {e, interp_map_each, interp_map_clear, interp_map_zero, NULL}};
 	e->options = *options;
 	e->queue.capacity = 8;
 	while (e->queue.capacity < bytes && e->queue.capacity <= SIZE_MAX / 4)
