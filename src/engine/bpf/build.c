@@ -19,9 +19,18 @@
 #define RING_MOST      (1u << 30)
 #define CONTROLS_LATER 256 /* control formats that extensions may add: the map cannot grow */
 
+/* Control words of a map, see store.h. */
+enum { MAP_USED, MAP_TWIN_USED, MAP_TURN, MAP_WORDS_ };
+
+static uint32_t map_word(const struct bpf_engine *e, const struct program *p, uint32_t map)
+{
+	return CONTROL_FIXED_ + e->world.control_count + p->span_count * FAULT_KINDS +
+	       map * MAP_WORDS_;
+}
+
 static uint32_t control_words(const struct bpf_engine *e, const struct program *p)
 {
-	return CONTROL_FIXED_ + e->world.control_count + p->span_count * FAULT_KINDS + p->map_count;
+	return map_word(e, p, p->map_count);
 }
 
 /* Is the map a histogram that code reads, or may read later? It is one for all CPUs, since code
@@ -57,9 +66,20 @@ static void find_uses(const struct program *p, uint32_t map, bool *in_code, bool
 		}
 }
 
+static int make_twin(struct bpf_engine *e, const struct program *p, uint32_t map, struct diag *d)
+{
+	uint32_t used_at = map_word(e, p, map) + MAP_TWIN_USED;
+	struct store *twin = arena_new(&e->arena, struct store);
+
+	e->stores[map].twin = twin;
+	return twin ? store_open(twin, &p->maps[map], is_read_histogram(p, map), used_at,
+				 &e->control[used_at], d)
+		    : -ENOMEM;
+}
+
 static int make_store(struct bpf_engine *e, const struct program *p, uint32_t map, struct diag *d)
 {
-	uint32_t used_at = control_words(e, p) - p->map_count + map;
+	uint32_t used_at = map_word(e, p, map) + MAP_USED;
 	struct store *s = &e->stores[map];
 	bool otherwise;
 	int err = store_open(s, &p->maps[map], is_read_histogram(p, map), used_at,
@@ -68,7 +88,11 @@ static int make_store(struct bpf_engine *e, const struct program *p, uint32_t ma
 	find_uses(p, map, &s->in_code, &otherwise);
 	if (!err && !otherwise)
 		store_is_not_read(s);
-	return err;
+	if (err || !p->maps[map].is_taken || s->by_base)
+		return err;
+	s->turn_at = map_word(e, p, map) + MAP_TURN;
+	s->turn = &e->control[s->turn_at];
+	return make_twin(e, p, map, d);
 }
 
 static int group_stores(struct bpf_engine *e, struct diag *d)

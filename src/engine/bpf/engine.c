@@ -44,6 +44,17 @@ static int bpf_map_each(void *self, uint32_t map, map_entry_fn *fn, void *arg)
 	return map < e->store_count ? store_each(&e->stores[map], e->world.cpus, fn, arg) : -EINVAL;
 }
 
+static int bpf_map_take(void *self, uint32_t map, enum format_take what, map_entry_fn *fn,
+			void *arg)
+{
+	struct bpf_engine *e = self;
+
+	lang_drain(e);
+	return map < e->store_count ? store_take(&e->stores[map], e->world.cpus, what, fn, arg,
+						 bpf_wait_for_maps, e)
+				    : -EINVAL;
+}
+
 static int bpf_map_clear(void *self, uint32_t map)
 {
 	struct bpf_engine *e = self;
@@ -72,8 +83,9 @@ static int bpf_open(const struct engine_options *options, struct engine **out, s
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return -ENOMEM;
-	e->engine = (struct engine){.ops = &engine_bpf,
-				    .maps = {e, bpf_map_each, bpf_map_clear, bpf_map_zero}};
+	e->engine = (struct engine){
+		.ops = &engine_bpf,
+		.maps = {e, bpf_map_each, bpf_map_clear, bpf_map_zero, bpf_map_take}};
 	e->options = *options;
 	e->last = &e->first;
 	e->ring.fd = e->ring.wait_fd = -1;

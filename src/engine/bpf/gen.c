@@ -352,14 +352,14 @@ static void go_to_next(struct gen *g, const struct clause *current, const int *e
  *
  * Add to the word of this CPU. A program stays on its CPU, so it counts itself out where it came
  * in. With BPF_FETCH the atomic operation is a full barrier on every CPU. */
-static void count_running(struct gen *g, int64_t by)
+void gen_count_running(struct gen *g, unsigned word, int64_t by)
 {
 	struct code *c = g->code;
 
 	code_call(c, BPF_FUNC_get_smp_processor_id);
 	code_alu_imm(c, BPF_AND, R0, SENT_STRIPES - 1);
 	code_alu_imm(c, BPF_MUL, R0, SENT_STRIDE);
-	code_map_value(c, R1, g->world->control_fd, CONTROL_RUNNING * 8);
+	code_map_value(c, R1, g->world->control_fd, word * 8);
 	code_alu(c, BPF_ADD, R1, R0);
 	code_const(c, R2, by);
 	code_atomic(c, BPF_ADD | BPF_FETCH, R1, 0, R2);
@@ -381,7 +381,7 @@ static void gen_start(struct gen *g, int out, int end)
 		if (!unit_is_own(u))
 			gen_pid_filter(g, out);
 		if (g->world->counts_running)
-			count_running(g, 1);
+			gen_count_running(g, CONTROL_RUNNING, 1);
 		code_map_value(g->code, R1, g->world->control_fd, CONTROL_STOP * 8);
 		code_load(g->code, 8, R1, R1, 0);
 		code_jump_imm(g->code, BPF_JNE, R1, 0, end);
@@ -423,7 +423,7 @@ static int gen_clauses(struct gen *g, const struct frame *frames, int *entries, 
 	}
 	code_bind(g->code, end);
 	if (g->unit->kind != UNIT_RUN && g->world->counts_running)
-		count_running(g, -1);
+		gen_count_running(g, CONTROL_RUNNING, -1);
 	code_bind(g->code, out);
 	code_const(g->code, R0, 0);
 	code_exit(g->code);

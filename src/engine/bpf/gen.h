@@ -43,6 +43,7 @@
 enum {
 	CONTROL_SENT,         /* bytes sent by a CPU since it last looked how full the ring is */
 	CONTROL_RUNNING,      /* programs running on a CPU, where they are counted; same stripes */
+	CONTROL_IN_MAPS,      /* ... that use a map which has a twin; see store.h */
 	CONTROL_START = SENT_STRIPES * SENT_STRIDE / 8, /* CLOCK_MONOTONIC when the run began */
 	CONTROL_STOP,         /* not 0: programs do nothing any more */
 	CONTROL_LOST_RECORDS,
@@ -258,6 +259,10 @@ bool gen_walk_knows_cpu(void);
 /* gen_map.c */
 /* R1 = the kernel map; may ruin R0 to R5. */
 void gen_take_map(struct gen *g, const struct store_map *map);
+/* To the label that this returns, while programs use the twin of the store; ruins R1. */
+int gen_twin(struct gen *g, const struct store *s);
+/* Count this program in (1) or out (-1) in a word that has stripes; ruins R0 to R5. */
+void gen_count_running(struct gen *g, unsigned word, int64_t by);
 /* gen_key.c */
 /* The entry that an instruction is about: one kernel map of a store, the slot that has the key, and
  * where the kernel's key is, which is made of it. */

@@ -141,12 +141,10 @@ void gen_loop_call(struct gen *g, const struct insn *in, uint32_t at)
 }
 
 /* A store with two hashes has two functions, because short keys lie differently in memory. */
-void gen_each_call(struct gen *g, const struct insn *in, uint32_t at)
+static void call_each(struct gen *g, uint32_t at, const struct store *s)
 {
-	const struct store *s = &g->world->stores[in->map];
 	const struct store_map *maps[] = {&s->map, &s->long_map};
 
-	before_call(g, g->frame->counters[at]);
 	for (unsigned i = 0; i < 2 && maps[i]->fd >= 0; i++) {
 		gen_take_map(g, maps[i]);
 		code_function(g->code, R2, add_body(g, at, maps[i]));
@@ -154,6 +152,25 @@ void gen_each_call(struct gen *g, const struct insn *in, uint32_t at)
 			    IMM(0));
 		after_call(g, at);
 	}
+}
+
+void gen_each_call(struct gen *g, const struct insn *in, uint32_t at)
+{
+	const struct store *s = &g->world->stores[in->map];
+	int done, twin;
+
+	before_call(g, g->frame->counters[at]);
+	if (!s->twin) {
+		call_each(g, at, s);
+		return;
+	}
+	done = code_label(g->code);
+	twin = gen_twin(g, s);
+	call_each(g, at, s);
+	code_jump(g->code, done);
+	code_bind(g->code, twin);
+	call_each(g, at, s->twin);
+	code_bind(g->code, done);
 }
 
 /* Leave the loop and continue at an instruction. */

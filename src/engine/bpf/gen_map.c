@@ -418,7 +418,7 @@ static void map_del(struct gen *g, const struct insn *in, const struct gen_entry
  *				operation on `map`, short form of the key; -> done
  *			long:	operation on `long_map`, full key
  *			done:						*/
-void gen_map(struct gen *g, const struct insn *in)
+static void map_operation(struct gen *g, const struct insn *in, const struct store *s)
 {
 	/* clang-format off */
 	static map_fn *const operations[OP_COUNT_] = {
@@ -428,7 +428,6 @@ void gen_map(struct gen *g, const struct insn *in)
 		[OP_PERCENTILE] = map_percentile,
 	};
 	/* clang-format on */
-	const struct store *s = &g->world->stores[in->map];
 	struct gen_entry at = {.store = s, .map = &s->map, .key = on_stack(STACK_KEY)};
 	int is_long = code_label(g->code), done = code_label(g->code);
 	bool has_key = s->kind == STORE_HASH && in->s != SLOT_NO;
@@ -449,4 +448,35 @@ void gen_map(struct gen *g, const struct insn *in)
 		gen_make_key(g, &at);
 	operations[in->op](g, in, &at);
 	code_bind(g->code, done);
+}
+
+int gen_twin(struct gen *g, const struct store *s)
+{
+	int twin = code_label(g->code);
+
+	code_map_value(g->code, R1, g->world->control_fd, s->turn_at * 8);
+	code_load(g->code, 8, R1, R1, 0);
+	code_jump_imm(g->code, BPF_JNE, R1, 0, twin);
+	return twin;
+}
+
+/* A map with a twin: who uses the one that is no longer in use is counted until it has done so. */
+void gen_map(struct gen *g, const struct insn *in)
+{
+	const struct store *s = &g->world->stores[in->map];
+	int done, twin;
+
+	if (!s->twin) {
+		map_operation(g, in, s);
+		return;
+	}
+	done = code_label(g->code);
+	gen_count_running(g, CONTROL_IN_MAPS, 1);
+	twin = gen_twin(g, s);
+	map_operation(g, in, s);
+	code_jump(g->code, done);
+	code_bind(g->code, twin);
+	map_operation(g, in, s->twin);
+	code_bind(g->code, done);
+	gen_count_running(g, CONTROL_IN_MAPS, -1);
 }

@@ -84,20 +84,20 @@ static int make_arrays(struct groups *g, const struct member *members, uint32_t 
 int groups_make(struct groups *g, struct store *stores, uint32_t count, uint32_t direct,
 		struct diag *d)
 {
-	struct member *members = calloc(2 * (size_t)count + 1, sizeof(*members));
+	struct member *members = calloc(4 * (size_t)count + 1, sizeof(*members));
 	uint32_t n = 0;
 	int err = 0;
 
 	if (!members)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++) {
-		struct store *s = &stores[i];
-
-		members[n++] = (struct member){&s->map, s->kind, s->def->forgets, s->value_size};
-		if (s->long_map.fd >= 0)
-			members[n++] = (struct member){&s->long_map, s->kind, s->def->forgets,
-						       s->value_size};
-	}
+	for (uint32_t i = 0; i < count; i++)
+		for (struct store *s = &stores[i]; s; s = s->twin) {
+			members[n++] =
+				(struct member){&s->map, s->kind, s->def->forgets, s->value_size};
+			if (s->long_map.fd >= 0)
+				members[n++] = (struct member){&s->long_map, s->kind,
+							       s->def->forgets, s->value_size};
+		}
 	qsort(members, n, sizeof(*members), compare_shapes);
 	if (n > direct) {
 		g->fds = calloc(GROUP_DIRECT, sizeof(*g->fds));

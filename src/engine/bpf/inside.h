@@ -154,6 +154,8 @@ int single_attach(const struct gen_world *w, struct links *l, struct diag *d);
 /* No program does anything from now on. True when, besides, none is running any more; else they are
  * known to have ended when their links are closed. */
 bool bpf_stop_programs(struct bpf_engine *e);
+/* Until no program changes a map that it found before this was called. */
+void bpf_wait_for_maps(void *engine);
 /* Let a child process close all links. False when there can be none. */
 bool bpf_hand_over(struct bpf_engine *e);
 

@@ -12,27 +12,45 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define QUIET_MS 1000 /* for programs that were running, and may wait for a page of a disk */
+#define QUIET_MS   1000 /* for programs that were running, and may wait for a page of a disk */
+#define IN_MAPS_MS 10000
 
-bool bpf_stop_programs(struct bpf_engine *e)
+/* Until every stripe of a count of programs has been seen at 0: those that begin later see what was
+ * written before this was called. */
+static bool wait_for_programs(const struct bpf_engine *e, unsigned count, int most_ms)
 {
-	int left = QUIET_MS;
-
-	if (!e->control)
-		return true;
-	__atomic_store_n(&e->control[CONTROL_STOP], 1, __ATOMIC_SEQ_CST);
-	if (!e->world.counts_running)
-		return false;
-	/* Until every stripe has been seen at 0 since the stop: a program that starts later sees
-	 * the stop, too. */
 	for (unsigned stripe = 0; stripe < SENT_STRIPES; stripe++) {
-		const uint64_t *word = &e->control[CONTROL_RUNNING + stripe * SENT_STRIDE / 8];
+		const uint64_t *word = &e->control[count + stripe * SENT_STRIDE / 8];
 
 		for (; __atomic_load_n(word, __ATOMIC_SEQ_CST); poll(NULL, 0, 1))
-			if (!left--)
+			if (!most_ms--)
 				return false;
 	}
 	return true;
+}
+
+bool bpf_stop_programs(struct bpf_engine *e)
+{
+	if (!e->control)
+		return true;
+	__atomic_store_n(&e->control[CONTROL_STOP], 1, __ATOMIC_SEQ_CST);
+	return e->world.counts_running && wait_for_programs(e, CONTROL_RUNNING, QUIET_MS);
+}
+
+/* A program that changes a map never sleeps; it may only have to wait for its CPU. Beyond that
+ * time, what it adds may be lost, and is counted so. */
+void bpf_wait_for_maps(void *engine)
+{
+	struct bpf_engine *e = engine;
+
+	if (wait_for_programs(e, CONTROL_IN_MAPS, IN_MAPS_MS))
+		return;
+	for (unsigned stripe = 0; stripe < SENT_STRIPES; stripe++)
+		__atomic_fetch_add(
+			&e->control[CONTROL_LOST_UPDATES],
+			__atomic_load_n(&e->control[CONTROL_IN_MAPS + stripe * SENT_STRIDE / 8],
+					__ATOMIC_SEQ_CST),
+			__ATOMIC_RELAXED);
 }
 
 static int compare_fds(const void *a, const void *b)

@@ -178,6 +178,9 @@ void store_is_not_read(struct store *s)
 
 void store_close(struct store *s)
 {
+	if (s->twin)
+		store_close(s->twin);
+	s->twin = NULL;
 	free(s->base);
 	s->base = NULL;
 	if (s->map.fd >= 0)
@@ -224,16 +227,14 @@ static int read_cells(const struct store *s, unsigned cpus, uint64_t **out)
 	return err;
 }
 
-static int each_cell(const struct store *s, unsigned cpus, map_entry_fn *fn, void *arg)
+/* ... as one value. Ruins `words`. */
+static int give_cells(const struct store *s, unsigned cpus, uint64_t *words, map_entry_fn *fn,
+		      void *arg)
 {
 	size_t stride = cell_words(s), copies = cell_copies(s, cpus);
+	uint64_t *sum = words + copies * stride;
 	bool is_set = s->base_is_set;
-	uint64_t *words, *sum;
-	int err = read_cells(s, cpus, &words);
 
-	if (err)
-		return err;
-	sum = words + copies * stride;
 	/* A program may have added a value, and not yet said that there is one. */
 	for (size_t i = 0; i < copies * stride; i++) {
 		words[i] -= s->base ? s->base[i] : 0;
@@ -243,8 +244,17 @@ static int each_cell(const struct store *s, unsigned cpus, map_entry_fn *fn, voi
 		unmask_extreme(s, words + i * stride);
 		aggregate_merge(&s->def->value, sum, words + i * stride);
 	}
-	if (is_set)
-		err = fn(arg, str_of("", 0), str_of((char *)sum, s->value_size));
+	return is_set ? fn(arg, str_of("", 0), str_of((char *)sum, s->value_size)) : 0;
+}
+
+static int each_cell(const struct store *s, unsigned cpus, map_entry_fn *fn, void *arg)
+{
+	uint64_t *words;
+	int err = read_cells(s, cpus, &words);
+
+	if (err)
+		return err;
+	err = give_cells(s, cpus, words, fn, arg);
 	free(words);
 	return err;
 }
@@ -353,11 +363,23 @@ static int each_in_hash(const struct store *s, const struct store_map *map, map_
 	return err;
 }
 
-int store_each(const struct store *s, unsigned cpus, map_entry_fn *fn, void *arg)
+/* What programs use now. */
+static struct store *active_of(struct store *s)
+{
+	return s->twin && *s->turn ? s->twin : s;
+}
+
+/* ... of one of two twins. */
+static int each_of(const struct store *s, unsigned cpus, map_entry_fn *fn, void *arg)
 {
 	if (s->kind != STORE_HASH)
 		return each_cell(s, cpus, fn, arg);
 	return each_in_hash(s, &s->map, fn, arg) ?: each_in_hash(s, &s->long_map, fn, arg);
+}
+
+int store_each(struct store *s, unsigned cpus, map_entry_fn *fn, void *arg)
+{
+	return each_of(active_of(s), cpus, fn, arg);
 }
 
 /* ---- clearing */
@@ -380,21 +402,42 @@ static int write_cells(const struct store *s, unsigned cpus, bool keep_set)
 	return err;
 }
 
-/* From now on, the existing words do not count. */
-static int remember_base(struct store *s, unsigned cpus, bool keep_set)
+/* From now on, these words do not count; they become the store's. */
+static void set_base(struct store *s, unsigned cpus, uint64_t *now, bool keep_set)
 {
 	bool was_set = false;
-	uint64_t *now;
-	int err = read_cells(s, cpus, &now);
 
-	if (err)
-		return err;
 	for (size_t i = 0; i < cell_words(s) * cpus; i++)
 		was_set |= now[i] != (s->base ? s->base[i] : 0);
 	s->base_is_set = keep_set && (was_set || s->base_is_set);
 	free(s->base);
 	s->base = now;
-	return 0;
+}
+
+static int remember_base(struct store *s, unsigned cpus, bool keep_set)
+{
+	uint64_t *now;
+	int err = read_cells(s, cpus, &now);
+
+	if (!err)
+		set_base(s, cpus, now, keep_set);
+	return err;
+}
+
+/* Give what was read, and remember just that. */
+static int take_base(struct store *s, unsigned cpus, bool keep_set, map_entry_fn *fn, void *arg)
+{
+	size_t size = (cpus + 1) * cell_words(s) * sizeof(uint64_t);
+	uint64_t *now, *copy = malloc(size);
+	int err = copy ? read_cells(s, cpus, &now) : -ENOMEM;
+
+	if (!err) {
+		memcpy(copy, now, size);
+		err = give_cells(s, cpus, copy, fn, arg);
+		set_base(s, cpus, now, keep_set);
+	}
+	free(copy);
+	return err;
 }
 
 /* Write zeros to the value of a key, not to the stacks after it. */
@@ -436,9 +479,85 @@ static int rewrite_hash(const struct store *s, const struct store_map *map, bool
 /* Cells that no program reads are cleared by remembering them. */
 int store_rewrite(struct store *s, unsigned cpus, bool remove)
 {
+	s = active_of(s);
 	if (s->by_base)
 		return remember_base(s, cpus, !remove);
 	if (s->kind != STORE_HASH)
 		return write_cells(s, cpus, !remove);
 	return rewrite_hash(s, &s->map, remove) ?: rewrite_hash(s, &s->long_map, remove);
+}
+
+/* ---- taking */
+
+/* The keys of one of two twins, with zeros, into the other; not those that it has. */
+static int copy_keys(const struct store *from, const struct store_map *map, struct store *to,
+		     const struct store_map *into)
+{
+	unsigned char *key = calloc(2, map->key_size), *next = key ? key + map->key_size : NULL;
+	void *entry = calloc(1, entry_size(from, map));
+	int err = key && entry ? 0 : -ENOMEM, end = err;
+
+	if (map->fd < 0) /* there is no second hash */
+		end = -ENOENT;
+	else if (!err)
+		end = kernel_map_next(map->fd, NULL, key);
+	while (!end && !err) {
+		err = kernel_map_lookup(map->fd, key, entry);
+		memset(entry, 0, from->value_size);
+		err = err ?: kernel_map_update(into->fd, key, entry, BPF_NOEXIST);
+		if (!err && to->long_map.fd >= 0)
+			__atomic_fetch_add(to->used, 1, __ATOMIC_RELAXED);
+		if (err == -EEXIST ||
+		    err == -E2BIG) /* of a full map, programs count what is lost */
+			err = 0;
+		end = kernel_map_next(map->fd, key, next);
+		memcpy(key, next, map->key_size);
+	}
+	free(key);
+	free(entry);
+	return err ? err : end == -ENOENT ? 0 : end;
+}
+
+static int note_set(void *arg, struct str key, struct str value)
+{
+	(void)key;
+	(void)value;
+	*(bool *)arg = true;
+	return 0;
+}
+
+/* zero(): what is in use has the keys of the other twin, which no program uses. */
+static int keep_keys(const struct store *from, struct store *to, unsigned cpus)
+{
+	if (from->kind == STORE_HASH)
+		return copy_keys(from, &from->map, to, &to->map)
+			       ?: copy_keys(from, &from->long_map, to, &to->long_map);
+	to->base_is_set = false;
+	return each_cell(from, cpus, note_set, &to->base_is_set);
+}
+
+static int empty(struct store *s, unsigned cpus)
+{
+	s->base_is_set = false;
+	if (s->kind != STORE_HASH)
+		return write_cells(s, cpus, false);
+	return rewrite_hash(s, &s->map, true) ?: rewrite_hash(s, &s->long_map, true);
+}
+
+int store_take(struct store *s, unsigned cpus, enum format_take what, map_entry_fn *fn, void *arg,
+	       void (*wait)(void *of), void *of)
+{
+	struct store *old = active_of(s);
+	int err;
+
+	if (s->by_base)
+		return take_base(s, cpus, what == TAKE_VALUES, fn, arg);
+	if (!s->twin)
+		return store_each(s, cpus, fn, arg) ?: store_rewrite(s, cpus, what == TAKE_ENTRIES);
+	__atomic_store_n(s->turn, old == s, __ATOMIC_SEQ_CST);
+	wait(of);
+	err = each_of(old, cpus, fn, arg);
+	if (!err && what == TAKE_VALUES)
+		err = keep_keys(old, active_of(s), cpus);
+	return err ?: empty(old, cpus);
 }

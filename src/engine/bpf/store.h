@@ -9,6 +9,11 @@
  * remembering its words and subtracting them from then on; each event must change them, so a sum
  * counts events in those 8 bytes.
  *
+ * Any other map that is printed and cleared in one step has a twin. A word says which of the two
+ * programs use; each counts itself while it looks at that word and changes what it says. To take
+ * the map is to change the word, to wait until no program is counted, and then to read and empty
+ * what no program changes any more. Programs wait for nothing.
+ *
  * Keys with text or stacks are in two hashes: one for texts of at most STORE_SHORT bytes and stacks
  * of at most STORE_SHORT_STACK, so that a short one takes neither the time nor the memory of the
  * longest there could be; and one for the rest. A counter holds both to one limit. Of a stack, the
@@ -44,11 +49,14 @@ struct store {
 	struct store_map long_map; /* its fd is -1: no second one */
 	uint32_t full_key;	   /* as type.h says */
 	uint32_t value_size;	   /* of the value alone */
-	uint32_t used_at; /* with a long_map: the control word with the number of keys in both, */
-	uint64_t *used;	  /* and the same word, mapped */
-	bool by_base;	  /* cleared by remembering its words, not by writing */
-	uint64_t *base;	  /* the words, of all CPUs; NULL: zeros */
-	bool base_is_set; /* zeroed, not cleared: there is a value even without an event */
+	uint32_t used_at;   /* with a long_map: the control word with the number of keys in both, */
+	uint64_t *used;	    /* and the same word, mapped */
+	bool by_base;	    /* cleared by remembering its words, not by writing */
+	uint64_t *base;	    /* the words, of all CPUs; NULL: zeros */
+	bool base_is_set;   /* zeroed, not cleared: there is a value even without an event */
+	struct store *twin; /* NULL: none; it has no twin itself, and the arena's memory */
+	uint32_t turn_at;   /* the control word that is 1 while programs use the twin, */
+	uint64_t *turn;	    /* and the same word, mapped */
 };
 
 /* Bytes an element takes in a kernel's key, and what of it follows the value. */
@@ -75,9 +83,12 @@ int store_open(struct store *s, const struct map_def *def, bool is_shared, uint3
 /* No program reads the store. */
 void store_is_not_read(struct store *s);
 void store_close(struct store *s);
-int store_each(const struct store *s, unsigned cpus, map_entry_fn *fn, void *arg);
+int store_each(struct store *s, unsigned cpus, map_entry_fn *fn, void *arg);
 /* Write zeros to every value; or remove them all. */
 int store_rewrite(struct store *s, unsigned cpus, bool remove);
+/* Both at once; `wait` returns when every program that was changing a map has done so. */
+int store_take(struct store *s, unsigned cpus, enum format_take what, map_entry_fn *fn, void *arg,
+	       void (*wait)(void *of), void *of);
 
 /* Groups: how one program reaches any number of kernel maps. The kernel lets a program name 64. A
  * script with more than GROUP_DIRECT gets arrays of maps, one for all that have the same type and
