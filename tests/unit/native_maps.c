@@ -11,9 +11,11 @@
 #include "help/check.h"
 #include "help/hook.h"
 
+#include "base/array.h"
 #include "engine/native/inside_chain.c"
 #include "engine/native/inside_map.c"
 #include "engine/native/store.h"
+#include "engine/native/take.c"
 
 #define THREADS	   6
 #define ROUNDS	   6000
@@ -189,6 +191,114 @@ static void one_chain_counts_exactly(void **state)
 	assert_int_equal(lost_updates(s), 0);
 	assert_int_equal(sum_of(s, NUMBERS).total, (uint64_t)THREADS * ROUNDS);
 	assert_int_equal(sum_of(s, COUNTS).total, (uint64_t)THREADS * ROUNDS);
+	native_store_close(s);
+}
+
+/* ---- taking maps */
+
+static const int taken_maps[] = {NUMBERS, COUNTS, SINGLE, ONE_COUNT, LIKE_HIST, AVERAGES};
+
+static void *count_only(void *arg)
+{
+	struct worker *w = arg;
+	const struct map_shape *shapes = w->s->shapes;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		uint64_t key = next_random(&w->random) % KEYS;
+
+		inside_map_add(&w->hit, &shapes[NUMBERS], &key, 1, 0);
+		inside_aggregate(&w->hit, &shapes[COUNTS], &key, 0, 0);
+		inside_map_add(&w->hit, &shapes[SINGLE], NULL, 1, 0);
+		inside_aggregate(&w->hit, &shapes[ONE_COUNT], NULL, 0, 0);
+		inside_aggregate(&w->hit, &shapes[LIKE_HIST], &key, 0, 0);
+		inside_aggregate(&w->hit, &shapes[AVERAGES], NULL, 10, 0);
+	}
+	__atomic_fetch_add(&w->s->unfinished, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/* Every word of the value: of a histogram with one value, and of a count, the number of events. */
+static int add_words(void *arg, struct str key, struct str value)
+{
+	uint64_t word;
+
+	(void)key;
+	for (size_t i = 0; i + 8 <= value.len; i += 8) {
+		memcpy(&word, value.ptr + i, 8);
+		*(uint64_t *)arg += word;
+	}
+	return 0;
+}
+
+static void take_all(struct native_store *s, enum format_take what, uint64_t totals[MAPS])
+{
+	const struct map_store m = native_store_maps(s);
+
+	for (size_t i = 0; i < COUNT(taken_maps); i++)
+		assert_int_equal(map_take(&m, (uint32_t)taken_maps[i], what, add_words,
+					  &totals[taken_maps[i]]),
+				 0);
+}
+
+static void take_while_threads_count(enum format_take what)
+{
+	struct native_store *s = open_maps(ROOM_FOR(KEYS));
+	const uint64_t all = (uint64_t)THREADS * ROUNDS;
+	struct worker workers[THREADS];
+	uint64_t totals[MAPS] = {0};
+
+	hook_set(let_others_run, 20);
+	for (unsigned i = 0; i < THREADS; i++) {
+		workers[i] =
+			(struct worker){.s = s, .hit = s->hit, .number = i, .random = i * 77 + 1};
+		assert_int_equal(pthread_create(&workers[i].thread, NULL, count_only, &workers[i]),
+				 0);
+	}
+	while (__atomic_load_n(&s->unfinished, __ATOMIC_RELAXED) < THREADS)
+		take_all(s, what, totals);
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(workers[i].thread, NULL);
+	hook_set(NULL, 0);
+	take_all(s, what, totals);
+	assert_int_equal(lost_updates(s), 0);
+	for (size_t i = 0; i < COUNT(taken_maps); i++)
+		assert_int_equal(totals[taken_maps[i]], taken_maps[i] == AVERAGES ? 11 * all : all);
+	native_store_close(s);
+}
+
+static void what_comes_between_print_and_clear_is_not_lost(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(taken_maps); i++)
+		maps[taken_maps[i]].is_taken = true;
+	take_while_threads_count(TAKE_ENTRIES);
+	take_while_threads_count(TAKE_VALUES);
+	for (size_t i = 0; i < COUNT(taken_maps); i++)
+		maps[taken_maps[i]].is_read = true;
+	take_while_threads_count(TAKE_ENTRIES);
+	for (size_t i = 0; i < COUNT(taken_maps); i++)
+		maps[taken_maps[i]].is_read = maps[taken_maps[i]].is_taken = false;
+}
+
+static void taking_with_zero_keeps_the_keys(void **state)
+{
+	struct native_store *s = open_maps(ROOM_FOR(KEYS));
+	uint64_t totals[MAPS] = {0}, key = 3;
+
+	(void)state;
+	inside_map_add(&s->hit, &s->shapes[NUMBERS], &key, 5, 0);
+	inside_aggregate(&s->hit, &s->shapes[COUNTS], &key, 0, 0);
+	inside_aggregate(&s->hit, &s->shapes[ONE_COUNT], NULL, 0, 0);
+	take_all(s, TAKE_VALUES, totals);
+	assert_int_equal(totals[NUMBERS], 5);
+	assert_int_equal(totals[COUNTS], 1);
+	assert_int_equal(sum_of(s, NUMBERS).keys, 1);
+	assert_int_equal(sum_of(s, COUNTS).keys, 1);
+	assert_int_equal(sum_of(s, ONE_COUNT).keys, 1);
+	assert_int_equal(sum_of(s, NUMBERS).total + sum_of(s, COUNTS).total, 0);
+	take_all(s, TAKE_ENTRIES, totals);
+	assert_int_equal(sum_of(s, NUMBERS).keys + sum_of(s, COUNTS).keys, 0);
+	assert_int_equal(sum_of(s, ONE_COUNT).keys + sum_of(s, SINGLE).keys, 0);
 	native_store_close(s);
 }
 
@@ -869,6 +979,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_count_exactly),
 		cmocka_unit_test(one_chain_counts_exactly),
+		cmocka_unit_test(what_comes_between_print_and_clear_is_not_lost),
+		cmocka_unit_test(taking_with_zero_keeps_the_keys),
 		cmocka_unit_test(wide_values_are_never_torn),
 		cmocka_unit_test(a_loop_meets_each_key_that_stays_once),
 		cmocka_unit_test(clearing_takes_only_what_is_cleared),

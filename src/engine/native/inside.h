@@ -79,6 +79,8 @@ struct map_place inside_map_place(struct hit *h, const struct map_shape *m, cons
  * number of its use, false: it does not exist; word `word` of the aggregate of use `number` of an
  * entry, of all CPUs; false: nothing was taken in. */
 void inside_map_zero(struct hit *h, const struct map_shape *m, const uint64_t *key);
+/* The key has a value, which is 0 if it had none. */
+void inside_map_keep(struct hit *h, const struct map_shape *m, const uint64_t *key);
 bool inside_find(struct hit *h, const struct map_shape *m, const uint64_t *key, uint64_t *index,
 		 uint64_t *number);
 bool inside_cell(struct hit *h, const struct map_shape *m, uint64_t index, uint64_t number,

@@ -474,6 +474,38 @@ enum result chain_replace(struct search *s, uint64_t word, const uint64_t *value
 	return AGAIN;
 }
 
+enum result chain_take(struct search *s, uint64_t word, bool stays)
+{
+	uint64_t link = ((s->link & ~LINK_STAYS) + LINK_VERSION) | LINK_DEAD;
+
+	count_keys(s, A_KEY_OUT);
+	if (!pair_swap(&chain_found(s)->link, s->link, word, stays ? link | LINK_STAYS : link,
+		       word)) {
+		count_keys(s, -A_KEY_OUT);
+		return AGAIN;
+	}
+	count_keys(s, -A_KEY - A_KEY_OUT);
+	if (!stays)
+		sweep(s);
+	return DONE;
+}
+
+void chain_release(struct search *s)
+{
+	struct map_entry *e = chain_found(s);
+	uint64_t link;
+
+	word_store(&e->number, s->number + 1);
+	fence_stores();
+	for (uint32_t i = 0; i < TRIES; i++) {
+		link = word_acquire(&e->link);
+		if (word_swap(&e->link, link, (link & ~LINK_STAYS) + LINK_VERSION))
+			break;
+	}
+	s->steps = STEPS;
+	sweep(s);
+}
+
 enum result chain_remove(struct search *s)
 {
 	uint64_t link = ((s->link & ~LINK_STAYS) + LINK_VERSION) | LINK_DEAD;

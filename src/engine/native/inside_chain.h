@@ -25,6 +25,9 @@
  * - A value of several words is never changed: an entry with the new value takes the place of the
  *   old one, by the exchange that makes the old one dead and points it to the new one.
  *   (chain_replace)
+ * - The tracer takes a map of aggregates key by key. An entry that it has taken is dead and stays,
+ *   so no thread uses it again; the key is inserted anew in front of it. When the tracer has read
+ *   its cells, it makes it as dead as others. (chain_take, chain_release)
  * - A word of an aggregate lies beside the number of its entry's use, and they are exchanged
  *   together. So a late addition to an entry that is gone changes nothing that counts. (take_in)
  *
@@ -168,5 +171,10 @@ enum result chain_insert(struct search *s, uint64_t word, const uint64_t *value)
 enum result chain_replace(struct search *s, uint64_t word, const uint64_t *value);
 /* Remove the key that was found. */
 enum result chain_remove(struct search *s);
+/* ... if its word is `word`, or its value no word. If the entry stays, it is in its chain, dead,
+ * until chain_release(). */
+enum result chain_take(struct search *s, uint64_t word, bool stays);
+/* The cells of the entry that was taken are of a use after its own by now. */
+void chain_release(struct search *s);
 
 #endif

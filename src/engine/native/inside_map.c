@@ -56,7 +56,9 @@ static uint32_t my_stripe(const struct hit *h, const struct map_shape *m)
 	return m->rseq_stripes + (hit_cpu(h) & (m->stripes - m->rseq_stripes - 1));
 }
 
-static enum result take_in(struct search *s, uint64_t value)
+/* AGAIN with *counted: the event is counted in the entry that is gone, and only its value is not.
+ */
+static enum result take_in(struct search *s, uint64_t value, bool *counted)
 {
 	const struct map_shape *m = s->m;
 	struct map_cell *cells =
@@ -67,7 +69,8 @@ static enum result take_in(struct search *s, uint64_t value)
 	switch (m->takes) {
 	case TAKES_ONE: return take_in_cell(m, cells, s->number, 1);
 	case TAKES_BOTH:
-		r = take_in_cell(m, &cells[0], s->number, 1);
+		r = *counted ? DONE : take_in_cell(m, &cells[0], s->number, 1);
+		*counted = r == DONE;
 		return r == DONE ? take_in_cell(m, &cells[1], s->number, value) : r;
 	case TAKES_HIST:
 		cells += hist_bucket(value, m->is_signed, m->bits);
@@ -166,13 +169,15 @@ static void change_single(struct hit *h, const struct map_shape *m, enum change 
 
 static void aggregate_single(struct hit *h, const struct map_shape *m, uint64_t value)
 {
+	bool counted = false;
+
 	for (uint32_t i = 0; i < VALUE_TRIES; i++) {
 		struct search s;
 
 		look_single(&s, h, m);
 		if (!s.index && !renew_single(&s, true))
 			continue;
-		if (take_in(&s, value) != AGAIN)
+		if (take_in(&s, value, &counted) != AGAIN)
 			return;
 	}
 }
@@ -365,8 +370,9 @@ uint64_t inside_map_has(struct hit *h, const struct map_shape *m, const uint64_t
 void inside_aggregate(struct hit *h, const struct map_shape *m, const uint64_t *key, uint64_t value,
 		      uint64_t span)
 {
-	struct search s;
 	enum result r = AGAIN;
+	bool counted = false;
+	struct search s;
 
 	if (m->is_single) {
 		aggregate_single(h, m, value);
@@ -378,7 +384,7 @@ void inside_aggregate(struct hit *h, const struct map_shape *m, const uint64_t *
 		if (!s.index)
 			r = chain_insert(&s, 0, NULL);
 		if (r == DONE)
-			r = take_in(&s, value);
+			r = take_in(&s, value, &counted);
 		if (r == DONE)
 			return;
 	}
@@ -538,4 +544,14 @@ void inside_map_zero(struct hit *h, const struct map_shape *m, const uint64_t *k
 		if (m->is_single ? renew_single(&s, true) : chain_replace(&s, 0, NULL) != AGAIN)
 			return;
 	}
+}
+
+void inside_map_keep(struct hit *h, const struct map_shape *m, const uint64_t *key)
+{
+	enum result r = AGAIN;
+	struct search s;
+
+	chain_search(&s, h, m, key);
+	while (r == AGAIN && chain_find_clean(&s) && !s.index)
+		r = s.asleep && m->is_word ? chain_wake(&s, 0) : chain_insert(&s, 0, NULL);
 }

@@ -8,8 +8,7 @@
  *	scratch_at   scratch_count times: struct scratch_head, then a frame of scratch_size bytes
  *	stats_at     struct shared_stats
  *	langs_at     struct lang_area (langs.h), if there is a stack of a script
- *	rings_at     a ring for each CPU, see struct ring_head
- *	shared_at    shared_rings rings for all
+ *	rings_at     ring_count rings, see struct ring_head
  *	maps         for each map, as its struct map_shape says: buckets, free lists, entries, cells
  *
  * Offsets count from the start of the memfd; it may be mapped at another address in each process.
@@ -64,10 +63,8 @@ struct layout {
 	uint64_t ring_stride; /* from one ring_head to the next */
 	uint64_t ring_data;   /* from a ring_head to its records */
 	uint64_t ring_size;   /* bytes of records, a power of two */
-	uint64_t shared_at;
-	uint64_t shared_stride, shared_data, shared_size; /* likewise */
-	uint32_t cpus;	       /* possible CPUs: numbers are below this */
-	uint32_t shared_rings; /* 1 or more, at most cpus */
+	uint32_t cpus;	      /* possible CPUs: numbers are below this */
+	uint32_t ring_count;  /* 2 * cpus: see struct ring_head */
 	uint32_t format_count;
 	uint32_t span_count; /* faults of later spans are counted at the last one */
 	uint32_t scratch_count;
@@ -116,12 +113,12 @@ struct clock {
 };
 
 /* ---- rings. Rings 0 to cpus-1 belong to one CPU each, and only restartable sequences (rseq) that
- * run on that CPU write them, without atomic instructions. The shared rings after them are written
- * with compare-and-exchange, by any thread on any CPU: each prefers one by the number of its CPU.
+ * run on that CPU write them, without atomic instructions. Rings cpus to 2*cpus-1 are written with
+ * compare-and-exchange, by any thread on any CPU: each prefers the ring of its CPU.
  *
  *	ring_at       struct ring_head
- *	+ LAYOUT_PAGE u64 marks[shared_size / GRANULE]    of shared rings
- *	+ ring_data   ring_size bytes: the records        shared_data, shared_size
+ *	+ LAYOUT_PAGE u64 marks[ring_size / GRANULE]      of the second kind of rings
+ *	+ ring_data   ring_size bytes: the records
  *
  * `head` and `tail` count bytes since the start; position p is at data[p & (ring_size - 1)]. A
  * record never wraps: what is left before the end of the data is skipped as a record of RING_PAD.
@@ -164,7 +161,7 @@ struct ring_record {
 #define RING_PAD UINT32_C(1) /* nothing: skip it; it may have only size and flags */
 
 /* A writer that comes back after its record was given up writes where there may be another record
- * by now. Records of shared rings show that: `flags` is the low half of the sum over
+ * by now. Records of the second kind of rings show that: `flags` is the low half of the sum over
  * their words, which begins with their position; the first word is the size alone. */
 static inline uint64_t ring_check(uint64_t sum, uint64_t word)
 {
@@ -174,23 +171,7 @@ static inline uint64_t ring_check(uint64_t sum, uint64_t word)
 
 static inline uint64_t ring_at(const struct layout *l, uint32_t ring)
 {
-	return ring < l->cpus ? l->rings_at + l->ring_stride * ring
-			      : l->shared_at + l->shared_stride * (ring - l->cpus);
-}
-
-static inline uint64_t ring_size(const struct layout *l, uint32_t ring)
-{
-	return ring < l->cpus ? l->ring_size : l->shared_size;
-}
-
-static inline uint64_t ring_data(const struct layout *l, uint32_t ring)
-{
-	return ring_at(l, ring) + (ring < l->cpus ? l->ring_data : l->shared_data);
-}
-
-static inline uint32_t ring_count(const struct layout *l)
-{
-	return l->cpus + l->shared_rings;
+	return l->rings_at + l->ring_stride * ring;
 }
 
 /* ---- maps.

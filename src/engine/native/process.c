@@ -15,9 +15,8 @@
 #include "engine/native/sure.h"
 #include "symbols/maps.h"
 
-#define AREA_FIRST  ((size_t)64 << 10)
-#define AREA_STEPS  4u	 /* each is twice as large as the one before; so often */
-#define TRAMPOLINE  4096 /* usual most; a larger one gets a larger area */
+#define AREA_SIZE   ((size_t)1 << 20) /* untouched pages cost nothing */
+#define TRAMPOLINE  4096	      /* usual most; a larger one gets a larger area */
 #define ALIGN	    16
 #define MAP_TRIES   40	/* of a process that maps memory all the time */
 #define PAUSE_LEAST 50	/* us between two tries */
@@ -77,7 +76,6 @@ static bool is_near(const struct native_area *a, uint64_t pc)
 static int find_area(struct native_process *p, uint64_t pc, size_t size, struct native_area **out)
 {
 	struct native_area a = {0};
-	size_t usual;
 	int err;
 
 	for (size_t i = 0; i < p->area_count; i++) {
@@ -89,8 +87,7 @@ static int find_area(struct native_process *p, uint64_t pc, size_t size, struct 
 	if (err)
 		return err;
 	size += native_blob_size + ALIGN;
-	usual = AREA_FIRST << (p->area_count < AREA_STEPS ? p->area_count : AREA_STEPS);
-	size = size < usual ? usual : size;
+	size = size < AREA_SIZE ? AREA_SIZE : size;
 	err = inject_reserve(p->x, pc, size, &a.start);
 	if (err)
 		return err;

@@ -22,31 +22,15 @@
 #endif
 #define PRESENT_BYTES (UINT64_C(16) << 20) /* of all rings that are made at once */
 
-#define MIB	     ((uint64_t)1 << 20)
-#define CONTROL_RING UINT64_C(2048) /* of a CPU, for control records alone: a page with its head \
-				     */
-#define LEAST_RING (UINT64_C(1) << 16) /* that can be asked for */
-#define MOST_RING  (UINT64_C(1) << 30)
-
-/* The rings of all CPUs together, and the shared ones, unless others are asked for. On any number
- * of CPUs: at most 5 MiB with their heads, and 2.3 MiB with their marks. */
-#define CPU_RINGS    (4 * MIB)
-#define CPU_LEAST    (UINT64_C(1) << 14)
-#define SHARED_RINGS (2 * MIB)
-#define SHARED_LEAST (UINT64_C(1) << 18)
-#define SHARED_MOST  4u
-
-#define SCRATCH_BYTES (2 * MIB) /* of frames for CPUs, and of all others */
-#define SCRATCH_LEAST 16u
-#define SCRATCH_USUAL 64u
-
-#define SPARE_MIN      64u /* entries beyond max_entries: those that threads have in hand */
-#define SPARE_MAX      1024u
-#define STRIPES_MAX    16u
-#define FREE_LISTS_MAX 16u
-/* CPUs share stripes when the cells of so many keys would take more than so many bytes. */
-#define CELL_KEYS	4096u
-#define CELL_BYTES_MOST (2 * MIB)
+#define DEFAULT_RING	((size_t)1 << 20)
+#define LEAST_RING	((size_t)1 << 16)
+#define MOST_RING	((size_t)1 << 30)
+#define SPARE_MIN	64u /* entries beyond max_entries: those that threads have in hand */
+#define SPARE_MAX	1024u
+#define ANEW_MAX	16384u
+#define STRIPES_MAX	16u
+#define FREE_LISTS_MAX	16u
+#define CELL_BYTES_MOST ((uint64_t)64 << 20) /* of a map, above which CPUs share stripes */
 #define EXTEND_BYTES                                                                 \
 	((uint64_t)64 << 20) /* for maps whose types come later; none is used before \
 			      */
@@ -92,16 +76,18 @@ static uint32_t cells_of(const struct type *t)
 }
 
 /* One stripe for each CPU, and some for those who need atomic instructions; fewer when they would
- * take too much memory. */
-static void place_cells(struct map_shape *m, uint32_t cpus, uint64_t *end)
+ * take too much memory. What is taken while clauses read it is `is_exchanged` (take.c): atomic
+ * instructions alone. */
+static void place_cells(struct map_shape *m, uint32_t cpus, bool is_exchanged, uint64_t *end)
 {
-	uint64_t cells = m->cell_words * sizeof(struct map_cell), bytes = m->entry_count * cells;
-	uint64_t few = m->entry_count < CELL_KEYS ? bytes : CELL_KEYS * cells;
+	uint64_t bytes = (uint64_t)m->entry_count * m->cell_words * sizeof(struct map_cell);
 	uint32_t others = (uint32_t)power_of_two(cpus, STRIPES_MAX);
 
 	m->cell_stride = (bytes + 2 * CACHE_LINE - 1) / (2 * CACHE_LINE) * (2 * CACHE_LINE);
-	m->rseq_stripes = few * (cpus + others) <= CELL_BYTES_MOST ? cpus : 0;
-	while (others > 1 && few * (m->rseq_stripes + others) > CELL_BYTES_MOST)
+	m->rseq_stripes = 0;
+	if (!is_exchanged && m->cell_stride * (cpus + others) <= CELL_BYTES_MOST)
+		m->rseq_stripes = cpus;
+	while (others > 1 && m->cell_stride * (m->rseq_stripes + others) > CELL_BYTES_MOST)
 		others /= 2;
 	m->stripes = m->rseq_stripes + others;
 	m->cells_at = place(end, m->cell_stride * m->stripes, 2 * CACHE_LINE);
@@ -132,6 +118,8 @@ static void shape_map(struct map_shape *m, const struct map_def *def, uint32_t c
 	m->is_single = def->key.kind == TYPE_NONE && in_place;
 	m->max_entries = def->max_entries ? def->max_entries : 1;
 	spare = spare < SPARE_MIN ? SPARE_MIN : spare < SPARE_MAX ? spare : SPARE_MAX;
+	if (def->is_taken) /* for keys that come anew while the old ones are read */
+		spare += m->max_entries / 4 < ANEW_MAX ? m->max_entries / 4 : ANEW_MAX;
 	m->entry_count = m->is_single ? 2 : 1 + m->max_entries + spare;
 	m->entry_size = (uint32_t)sizeof(struct map_entry) +
 			8 * (m->key_words + (in_place ? 0 : m->value_words));
@@ -150,7 +138,7 @@ static void shape_map(struct map_shape *m, const struct map_def *def, uint32_t c
 	m->rest_at = place(end, 8, CACHE_LINE);
 	m->entries_at = place(end, (uint64_t)m->entry_size * m->entry_count, CACHE_LINE);
 	if (m->cell_words)
-		place_cells(m, cpus, end);
+		place_cells(m, cpus, m->is_single && def->is_taken && def->is_read, end);
 }
 
 static uint64_t *word_of(const struct native_store *s, uint64_t at)
@@ -180,71 +168,6 @@ static uint32_t long_vectors(void)
 #endif
 }
 
-/* The largest power of two that is not more, within bounds. */
-static uint64_t share(uint64_t bytes, uint64_t least, uint64_t most)
-{
-	uint64_t n = power_of_two(bytes + 1, UINT64_MAX) / 2;
-
-	return n < least ? least : n < most ? n : most;
-}
-
-/* A ring takes records of half its size. */
-static uint64_t largest_record(const struct program *p)
-{
-	uint64_t most = 0;
-
-	for (uint32_t i = 0; i < p->format_count; i++) {
-		uint64_t bytes = sizeof(struct ring_record) + sizeof(struct record_head);
-
-		for (unsigned f = 0; f < p->formats[i].field_count; f++)
-			bytes += type_memory(&p->formats[i].fields[f]);
-		most = bytes > most ? bytes : most;
-	}
-	return most;
-}
-
-/* Few threads come to the shared rings where there is rseq, so they are not one for each CPU. */
-static void size_rings(struct layout *l, const struct native_sizes *sizes, const struct program *p)
-{
-	uint64_t cpu = share(CPU_RINGS / l->cpus, CPU_LEAST, MIB);
-	uint64_t shared = share(SHARED_RINGS / l->cpus, SHARED_LEAST, MIB);
-	uint64_t record = power_of_two(2 * largest_record(p), MOST_RING);
-
-	l->shared_rings = l->cpus < SHARED_MOST ? l->cpus : SHARED_MOST;
-	if (sizes->ring_bytes)
-		cpu = shared = power_of_two(
-			sizes->ring_bytes < LEAST_RING ? LEAST_RING : sizes->ring_bytes, MOST_RING);
-	if (sizes->senders != SENDERS_ALL)
-		cpu = CONTROL_RING;
-	if (sizes->senders == SENDER_NONE) {
-		shared = LEAST_RING;
-		l->shared_rings = 1;
-	}
-	l->ring_size = cpu;
-	l->ring_data = cpu == CONTROL_RING ? CONTROL_RING : LAYOUT_PAGE;
-	l->ring_stride = l->ring_data + l->ring_size;
-	l->shared_size = shared > record ? shared : record;
-	l->shared_data = LAYOUT_PAGE + (l->shared_size / GRANULE * 8 + LAYOUT_PAGE - 1) /
-					       LAYOUT_PAGE * LAYOUT_PAGE;
-	l->shared_stride = l->shared_data + l->shared_size;
-}
-
-/* One frame for each CPU, where they are not too large for that, and some for all. */
-static void size_scratch(struct layout *l, const struct native_sizes *sizes)
-{
-	uint64_t size = (sizes->scratch_size + 63) / 64 * 64, others;
-
-	if (!size)
-		return;
-	others = SCRATCH_BYTES / size;
-	others = others < SCRATCH_LEAST ? SCRATCH_LEAST : others;
-	l->scratch_size = (uint32_t)size;
-	l->scratch_own = size * l->cpus <= SCRATCH_BYTES ? l->cpus : 0;
-	if (others > (sizes->scratch_count ? sizes->scratch_count : SCRATCH_USUAL))
-		others = sizes->scratch_count ? sizes->scratch_count : SCRATCH_USUAL;
-	l->scratch_count = l->scratch_own + (uint32_t)others;
-}
-
 static uint64_t scratch_bytes(const struct layout *l)
 {
 	return l->scratch_count * (sizeof(struct scratch_head) + (uint64_t)l->scratch_size);
@@ -254,15 +177,19 @@ static void lay_out(struct native_store *s, const struct native_sizes *sizes)
 {
 	struct layout *l = &s->layout;
 	const struct program *p = s->program;
+	size_t ring = sizes->ring_bytes ? sizes->ring_bytes : DEFAULT_RING;
 	uint64_t end = sizeof(*l);
 
 	l->magic = LAYOUT_MAGIC;
 	l->cpus = sizes->cpus ? sizes->cpus : engine_cpus();
+	l->ring_count = 2 * l->cpus;
+	l->ring_size = power_of_two(ring < LEAST_RING ? LEAST_RING : ring, MOST_RING);
 	l->format_count = p->format_count ? p->format_count : 1;
 	l->span_count = p->span_count ? p->span_count : 1;
+	l->scratch_own = l->cpus;
+	l->scratch_count = sizes->scratch_count + l->scratch_own;
 	l->vectors = long_vectors();
-	size_rings(l, sizes, p);
-	size_scratch(l, sizes);
+	l->scratch_size = (sizes->scratch_size + 63) / 64 * 64;
 	l->clock_at = place(&end, sizeof(struct clock), CACHE_LINE);
 	l->stats_at = place(&end, sizeof(struct shared_stats), CACHE_LINE);
 	l->missed_at = place(&end, (uint64_t)8 * l->format_count, CACHE_LINE);
@@ -273,9 +200,11 @@ static void lay_out(struct native_store *s, const struct native_sizes *sizes)
 	s->shapes_at = place(&end, p->map_count * sizeof(struct map_shape), CACHE_LINE);
 	for (uint32_t i = 0; i < p->map_count; i++)
 		shape_map(&s->shapes[i], &p->maps[i], l->cpus, &end);
-	l->rings_at = place(&end, l->ring_stride * l->cpus, LAYOUT_PAGE);
-	l->shared_at = place(&end, l->shared_stride * l->shared_rings, LAYOUT_PAGE);
-	s->spare_at = place(&end, sizes->grows ? EXTEND_BYTES : 0, LAYOUT_PAGE);
+	l->ring_data = LAYOUT_PAGE +
+		       (l->ring_size / GRANULE * 8 + LAYOUT_PAGE - 1) / LAYOUT_PAGE * LAYOUT_PAGE;
+	l->ring_stride = l->ring_data + l->ring_size;
+	l->rings_at = place(&end, l->ring_stride * l->ring_count, LAYOUT_PAGE);
+	s->spare_at = place(&end, EXTEND_BYTES, LAYOUT_PAGE);
 	l->size = place(&end, 0, LAYOUT_PAGE);
 }
 
@@ -302,7 +231,7 @@ uint64_t native_store_first_pages(const struct native_store *s, uint32_t cpu, si
 	const struct layout *l = &s->layout;
 	uint64_t most = PRESENT_BYTES / l->cpus & -(uint64_t)LAYOUT_PAGE;
 
-	*size = l->ring_size <= CONTROL_RING ? 0 : most < l->ring_size ? most : l->ring_size;
+	*size = !s->program->format_count ? 0 : most < l->ring_size ? most : l->ring_size;
 	return ring_at(l, cpu) + l->ring_data;
 }
 
@@ -336,11 +265,12 @@ int native_store_open(const struct program *p, const struct native_sizes *sizes,
 	s->fd = -1;
 	s->program = p;
 	s->shapes = calloc(p->map_count + 1, sizeof(*s->shapes));
-	if (s->shapes)
+	s->taken = calloc(p->map_count + 1, sizeof(*s->taken));
+	if (s->shapes && s->taken)
 		lay_out(s, sizes);
-	s->rings = calloc(ring_count(&s->layout) + 1, sizeof(*s->rings));
-	s->heap = calloc(ring_count(&s->layout) + 1, sizeof(*s->heap));
-	if (!s->shapes || !s->rings || !s->heap)
+	s->rings = calloc(s->layout.ring_count + 1, sizeof(*s->rings));
+	s->heap = calloc(s->layout.ring_count + 1, sizeof(*s->heap));
+	if (!s->shapes || !s->taken || !s->rings || !s->heap)
 		err = -ENOMEM;
 	if (!err)
 		err = make_memory(s);
@@ -369,6 +299,9 @@ void native_store_close(struct native_store *s)
 		munmap(s->base, s->layout.size);
 	if (s->fd >= 0)
 		close(s->fd);
+	for (uint32_t i = 0; s->taken && i < s->program->map_count; i++)
+		free(s->taken[i].base);
+	free(s->taken);
 	free(s->shapes);
 	free(s->rings);
 	free(s->heap);
@@ -398,6 +331,8 @@ int native_store_extend(struct native_store *s, const struct program *p,
 					  STR_FMT(new->name));
 		s->spare_at = end;
 		s->shapes[i] = m;
+		free(s->taken[i].base);
+		s->taken[i] = (struct taken){0};
 		begin_map(s, i);
 	}
 	s->program = p;
@@ -415,7 +350,7 @@ void native_store_stats(const struct native_store *s, struct run_stats *out)
 				  .loop_limits = word_load(&stats->loop_limits),
 				  .lost_records = s->unfinished + s->damaged,
 				  .spoiled = s->damaged};
-	for (uint32_t i = 0; i < ring_count(&s->layout); i++) {
+	for (uint32_t i = 0; i < s->layout.ring_count; i++) {
 		const struct ring_head *r = (const void *)(s->base + ring_at(&s->layout, i));
 
 		out->lost_records += word_load(&r->lost);

@@ -9,21 +9,11 @@
 #include "engine/interp/interp.h"
 #include "engine/native/inside.h"
 
-/* Who sends records with data, which are lost when there is no room. Others, such as those of
- * print() and exit(), are small and few, and are never lost. */
-enum native_senders {
-	SENDERS_ALL, /* traced processes and the tracer */
-	SENDER_TRACER,
-	SENDER_NONE,
-};
-
 struct native_sizes {
-	size_t ring_bytes; /* of one ring; 0: by the CPUs; rounded up to a power of two */
-	enum native_senders senders;
+	size_t ring_bytes;	/* of one ring; 0: 1 MiB; rounded up to a power of two */
 	uint32_t cpus;		/* 0: those that are possible here */
-	uint32_t scratch_size;	/* bytes of the largest frame that does not fit the stack; or 0 */
-	uint32_t scratch_count; /* of them, at most, beside one for each CPU; 0: 64 */
-	bool grows;		/* there may be extensions: native_store_extend() */
+	uint32_t scratch_size;	/* bytes of the largest frame that does not fit the stack */
+	uint32_t scratch_count; /* ... beside one for each CPU */
 	const char *cpuinfo;	/* NULL: /proc/cpuinfo */
 };
 
@@ -49,11 +39,19 @@ struct clock_fit {
 	uint64_t next;		      /* TSC after which to sample again */
 };
 
+/* What was given of a map without keys; take.c. */
+struct taken {
+	uint64_t number; /* of the use of its entry; 0: nothing was */
+	uint64_t *base;	 /* owned: words that do not count any more; NULL: they are gone */
+	bool keeps_key;	 /* by zero() */
+};
+
 struct native_store {
 	int fd; /* the memfd; traced processes map it shared, readable and writable */
 	char *base;
 	struct layout layout;	  /* the tracer's copy */
 	struct map_shape *shapes; /* likewise, by map */
+	struct taken *taken;	  /* likewise */
 	uint64_t shapes_at;	  /* their copy for the target: struct map_shape[map_count] */
 	uint64_t spare_at;	  /* memory from here to layout.size is not used yet */
 	const struct program *program;

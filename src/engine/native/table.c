@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "engine/native/take.h"
 #include "engine/native/words.h"
 
 #define CHAIN_MOST  4096u /* entries of one chain: far more than chance puts there */
@@ -43,17 +44,20 @@ static void copy_form(uint64_t *to, const uint64_t *from, uint8_t form, uint32_t
 		to[i] = i ? word_load(&from[i]) : head;
 }
 
-/* The value of an aggregate, as type.h lays it out. */
-static void copy_cells(struct native_store *s, const struct map_shape *m, uint64_t index,
-		       uint64_t number, uint64_t *to)
+void table_copy_cells(struct native_store *s, const struct map_shape *m, uint64_t index,
+		      uint64_t number, uint64_t *to)
 {
-
 	for (uint32_t i = 0; i < m->cell_words; i++) {
 		bool is_set = inside_cell(&s->hit, m, index, number, i, &to[i]);
 
 		if (join_has_first(m->join))
 			to[1] = is_set;
 	}
+}
+
+void table_copy_value(const struct map_shape *m, const struct map_entry *e, uint64_t *to)
+{
+	copy_form(to, e->words + m->key_words, m->value_form, m->value_words);
 }
 
 static int copy_entry(struct chain *c, uint64_t index, uint64_t number)
@@ -72,9 +76,9 @@ static int copy_entry(struct chain *c, uint64_t index, uint64_t number)
 	if (m->is_word)
 		to[0] = word_load(&e->value);
 	else if (m->cell_words)
-		copy_cells(c->store, m, index, number, to);
+		table_copy_cells(c->store, m, index, number, to);
 	else
-		copy_form(to, e->words + m->key_words, m->value_form, m->value_words);
+		table_copy_value(m, e, to);
 	c->count++;
 	return 0;
 }
@@ -114,7 +118,7 @@ static int copy_chain(struct chain *c, uint32_t bucket)
 }
 
 /* The only entry of a map without keys. */
-static int copy_single(struct chain *c)
+static int copy_single(struct chain *c, uint32_t map)
 {
 	const struct map_shape *m = c->shape;
 	const struct map_entry *e = entry_in(c->store, m, 1);
@@ -125,6 +129,8 @@ static int copy_single(struct chain *c)
 
 		c->count = 0;
 		err = link & LINK_DEAD ? 0 : copy_entry(c, 1, link);
+		if (c->count && m->cell_words && !native_taken_rest(c->store, map, link, c->words))
+			c->count = 0;
 		fence_loads();
 		if (err || word_load(&e->link) == link)
 			break;
@@ -174,7 +180,7 @@ static int table_each(void *self, uint32_t map, map_entry_fn *fn, void *arg)
 			i = next_bucket(s, c.shape, i);
 		if (i >= buckets)
 			break;
-		err = c.shape->is_single ? copy_single(&c) : copy_chain(&c, i);
+		err = c.shape->is_single ? copy_single(&c, map) : copy_chain(&c, i);
 		if (!err)
 			err = give_chain(&c, fn, arg);
 	}
@@ -218,9 +224,14 @@ static int table_zero(void *self, uint32_t map)
 	return table_each(s, map, clear_key, &c);
 }
 
+static int table_take(void *self, uint32_t map, enum format_take what, map_entry_fn *fn, void *arg)
+{
+	return native_take(self, map, what, fn, arg);
+}
+
 struct map_store native_store_maps(struct native_store *s)
 {
-	return (struct map_store){s, table_each, table_clear, table_zero};
+	return (struct map_store){s, table_each, table_clear, table_zero, table_take};
 }
 
 /* ---- the interpreter's operations */
@@ -247,7 +258,7 @@ static bool read_aggregate(void *self, uint32_t map, const uint64_t *key, uint64
 
 	if (!inside_find(&s->hit, m, key, &index, &number))
 		return false;
-	copy_cells(s, m, index, number, out);
+	table_copy_cells(s, m, index, number, out);
 	return true;
 }
 
