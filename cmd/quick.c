@@ -188,9 +188,6 @@ static int run_quick(const struct command *c, char **argv)
 	q.bcc.elapsed = q.elapsed;
 	if (!code)
 		code = take_words(c, &q, argv + 1, words);
-	if (q.times && __builtin_mul_overflow(q.interval, (uint64_t)q.times, &q.run.duration_ns))
-		q.run.duration_ns = 0; /* no limit */
-	q.run.duration_ns += q.times ? q.interval / 2 : 0;
 	if (!code)
 		code = quick_write_script(&text, c, &q);
 	if (!code)
@@ -205,7 +202,7 @@ static int run_quick(const struct command *c, char **argv)
 #define OPTION_SCOPE    SCOPE_OPTIONS(struct quick, scope)
 #define OPTION_DURATION {"-d", NULL,             "TIME",    take_duration, AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m (default: on ^C or when COMMAND ends)"}
 #define OPTION_INTERVAL {"-i", NULL,             "TIME",    take_duration, AT(interval),    "print the results every TIME, and start again from 0"}, \
-			{"-n", NULL,             "COUNT",   take_count,    AT(times),       "with -i: stop after COUNT times"}, \
+			{"-n", NULL,             "COUNT",   take_count,    AT(times),       "with -i: stop after COUNT results"}, \
 			{"-T", NULL,             NULL,      take_flag,     AT(wall),        "with -i: print the time above the results"}
 #define OPTION_TOP      {NULL, "--top",          "N",       take_count,    AT(top),         "print only the N largest"}
 #define OPTION_CSV      {NULL, "--csv",          NULL,      take_csv,      AT(run.options.format), "the same as -f csv"}

@@ -121,20 +121,39 @@ static void put_interval(struct script_text *t, uint64_t ns)
 	script_put(t, "interval:%s:%llu", units[i].name, (unsigned long long)(ns / units[i].ns));
 }
 
+static void put_print(struct script_text *t, const struct quick *q)
+{
+	script_put(t, q->top ? "print(@, %ld);\n" : "print(@);\n", q->top);
+}
+
+/* What is left at the end is shown, unless there were as many results as were asked for. */
+static void write_end(struct script_text *t, const struct quick *q)
+{
+	script_put(t, "END\n{\n\t");
+	if (q->times)
+		script_put(t, "if (@results < %ld) {\n\t\t", q->times);
+	put_print(t, q);
+	script_put(t, q->times ? "\t}\n}\n" : "\tclear(@);\n}\n");
+}
+
 /* The times at which maps are shown, and how much of them. */
 static void write_times(struct script_text *t, struct quick *q)
 {
 	if (q->interval) {
 		put_interval(t, q->interval);
-		script_put(t, "\n{\n");
+		script_put(t, "\n{\n\t");
 		if (q->wall)
-			script_put(t, "\ttime(\"%%H:%%M:%%S\\n\");\n");
-		script_put(t, q->top ? "\tprint(@, %ld);\n" : "\tprint(@);\n", q->top);
-		script_put(t, "\tclear(@);\n}\n");
+			script_put(t, "time(\"%%H:%%M:%%S\\n\");\n\t");
+		put_print(t, q);
+		script_put(t, "\tclear(@);\n");
+		if (q->times)
+			script_put(t, "\t@results++;\n\tif (@results == %ld) {\n\t\texit();\n\t}\n",
+				   q->times);
+		script_put(t, "}\n");
 		q->run.own_probes++;
 	}
-	if (q->top) {
-		script_put(t, "END\n{\n\tprint(@, %ld);\n\tclear(@);\n}\n", q->top);
+	if (q->top || q->times) {
+		write_end(t, q);
 		q->run.own_probes++;
 	}
 }
@@ -166,6 +185,8 @@ int quick_write_script(struct script_text *t, const struct command *c, struct qu
 	int code = 0;
 
 	script_text_begin(t);
+	if (q->times)
+		script_put(t, "config = { print_maps_on_exit = false }\n");
 	bcc_write_headers(t, &q->bcc.headers);
 	for (int i = 0; i < q->spec_count && !code; i++)
 		code = write_clause(t, c, q, &q->specs[i]);

@@ -331,7 +331,7 @@ bool only_nop_leads(struct inject *x, uint64_t pc, uint64_t end, const char **wh
  * one entry for each site. */
 
 #define LEDGER_NAME  "nopal-sites" /* in /proc/PID/maps: "/memfd:nopal-sites (deleted)" */
-#define LEDGER_SIZE  (1u << 16)
+#define LEDGER_SIZE  (1u << 20)
 #define LEDGER_MAGIC 0x3273657469736e70u
 
 struct ledger_head {

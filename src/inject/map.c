@@ -1,6 +1,6 @@
 /* Mapping memory into another process. What is ours there:
  *
- *	ledger     64 KiB, read-only, named: what `clean` needs          (LEDGER_SIZE)
+ *	ledger     1 MiB, read-only, named: what `clean` needs          (LEDGER_SIZE)
  *	process    one page, zeroed in a child of fork
  *	kept       one page, as it was in a child of fork
  *	shared     the shared memory of the session
