@@ -187,6 +187,11 @@ check-kernels: all units targets
 	@scripts/deps check
 	$(Q)O=$(O) KERNELS=full tests/run kernels/amd64 kernels/arm64
 
+# User mode in programs of all kinds, thousands of sessions; `check` runs a part of this. SEED=N runs the same again.
+check-all: all bindings
+	@scripts/deps all
+	$(Q)O=$(O) SEED=$(SEED) LONGEST=20000 tests/run real/harmless
+
 # Fuzzers are only compiled here, so that they keep up with what they test.
 FUZZ_OBJECTS := $(patsubst fuzz/%.c,$(O)/fuzz/%.o,$(wildcard fuzz/*.c))
 $(O)/fuzz/%.o: fuzz/%.c
@@ -242,5 +247,5 @@ clean:
 
 -include $(OBJECTS:.o=.d) $(INSIDE:.o=.d) $(COMMANDS:cmd/%.c=$(O)/cmd/%.d) $(UNITS:=.d) $(HELP_OBJECTS:.o=.d) $(FUZZ_OBJECTS:.o=.d)
 
-.PHONY: all check check-kernels check-packages build-tests bindings units targets examples demo lint format fuzz fuzzers bench install install-cli install-dev uninstall deb clean
+.PHONY: all check check-kernels check-packages check-all build-tests bindings units targets examples demo lint format fuzz fuzzers bench install install-cli install-dev uninstall deb clean
 .SECONDARY:
