@@ -179,11 +179,17 @@ static void print_tracefs(struct buf *out)
 static void print_user_mode(struct buf *out)
 {
 	const char *why = native_problem();
+	char clock[CLOCK_NAME];
 
 	buf_printf(out, "%-14s %-4s %s\n", "user mode", why ? "no" : "yes",
 		   why ? why
 		       : "-p and -c trace processes that this user may debug; see nopal doctor -p "
 			 "PID");
+	if (!why && !native_clock_is_tsc(NULL, clock))
+		buf_printf(out,
+			   "%-14s %-4s the kernel's clock is '%s', not the CPU's time stamp "
+			   "counter: user mode counts, and has no records and no 'nsecs'\n",
+			   "its clock", "no", clock);
 }
 
 /* After a failed trial: what the user can do. */

@@ -137,7 +137,7 @@ NOPAL_EXPORT int nopal_doctor_process(pid_t pid, nopal_output_fn *output, void *
 	int err;
 
 	if (why)
-		return diag_error(d, -ENOTSUP, "user-mode-clock",
+		return diag_error(d, -ENOTSUP, "user-mode-cpu",
 				  "user mode is not possible on this machine: %s", why);
 	err = inject_open(pid, &l.x, d);
 	if (!err)

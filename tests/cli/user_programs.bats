@@ -36,3 +36,54 @@ user() {
 	[[ $output == *"@wide: 7998000"* ]]
 	[[ $output == *"on the stack on th"* ]]
 }
+
+# with_clock NAME COMMAND...: in a mount namespace where the kernel seems to have this clock; $dir/clock says which.
+with_clock() {
+	[ "$(id -u)" = 0 ] || skip "needs root, for a mount namespace"
+	echo "$1" >"$dir/clock"
+	run timeout 60 unshare -m sh -c 'mount --bind "$1" /sys/devices/system/clocksource/clocksource0/current_clocksource && shift && exec "$@"' \
+		- "$dir/clock" "${@:2}"
+	echo "$output"
+}
+
+nobody() {
+	echo setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all
+}
+
+@test "a machine whose CPU does not promise that the time stamp counter never stops was refused" {
+	cp "$TARGETS/tick" "$dir"
+	for clock in tsc kvm-clock; do
+		with_clock $clock $(nobody) "$NOPAL" -q -c "./tick word a b" -e 'usdt:tick:word { printf("%s %d\n", str(arg0), nsecs > 0) }'
+		[ "$status" = 0 ]
+		[ "$(grep -c '^[ab] 1$' <<<"$output")" = 2 ]
+	done
+}
+
+@test "a kernel whose clock is not the time stamp counter: counts, and no times" {
+	cp "$TARGETS/tick" "$dir"
+	with_clock hpet $(nobody) "$NOPAL" -q -c "./tick word a b a" -e 'usdt:tick:word { @[str(arg0)] = count() } END { printf("end %d\n", 1) }'
+	[ "$status" = 0 ]
+	[[ $output == *"end 1"* ]]
+	[[ $output == *"@[a]: 2"* ]]
+	for clause in 'printf("%d\n", arg1)' '@ = hist(nsecs)'; do
+		with_clock hpet $(nobody) "$NOPAL" -q -c "./tick word a" -e "usdt:tick:word { $clause }"
+		[ "$status" = 1 ]
+		says engine "by the CPU's time stamp counter, which is not the kernel's clock here: see 'nopal doctor'"
+	done
+	with_clock hpet "$NOPAL" doctor
+	[[ $output == *"its clock      no   the kernel's clock is 'hpet'"* ]]
+}
+
+@test "... and for root the kernel has the clauses that need a time, in the same run" {
+	need_tracing
+	with_clock acpi_pm "$NOPAL" -q --user -c "$TARGETS/tick word a b a" \
+		-e "usdt:$TARGETS/tick:tick:word { @[str(arg0)] = count() } usdt:$TARGETS/tick:tick:word { printf(\"%s %d\\n\", str(arg0), nsecs > 0) }"
+	[ "$status" = 0 ]
+	[ "$(grep -c '^[ab] 1$' <<<"$output")" = 3 ]
+	[[ $output == *"@[a]: 2"* ]]
+}
+
+@test "a kernel that stops using the time stamp counter while a session runs is mentioned" {
+	with_clock tsc sh -c "(sleep 1.5; echo hpet >$dir/clock) & exec '$NOPAL' -q --user -c \"$TARGETS/tick loop 40 1 100000\" -e 'usdt:tick:loop { @ = count() }'"
+	says user-mode-clock "its clock any more, but 'hpet'"
+}

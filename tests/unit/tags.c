@@ -33,7 +33,6 @@ static const struct {
 	{"user-mode-stub", "a process none of whose code ends in free bytes"},
 	{"user-mode-cpu", "a machine with another CPU"},
 	{"user-mode-patch", "a process that unmaps what was mapped for it while sites are enabled"},
-	{"user-mode-clock", "a CPU whose time stamp counter is no clock"},
 	{"no-timer", "a process without file descriptors; it fails elsewhere before"},
 	{"user-mode-later", "depends on when the tracer looks at the mappings"},
 	{"unreadable-register", "a machine with registers that its kernel does not save"},

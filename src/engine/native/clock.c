@@ -11,9 +11,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "base/file.h"
+#include "engine/native/native.h"
 #include "engine/native/words.h"
 
 #define TRIES	   16
@@ -21,6 +24,8 @@
 #define LONGEST_NS UINT64_C(1000000000) /* between corrections, and the longest baseline */
 #define JUMP_NS	   1000000		/* further off: somebody stopped the machine */
 #define ONE	   ((double)(UINT64_C(1) << 32))
+
+#define CLOCK_SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
 uint64_t clock_line_ns(const struct clock_line *line, uint64_t tsc)
 {
@@ -124,32 +129,35 @@ void native_clock_tick(struct native_store *s)
 }
 
 #if defined(__x86_64__)
-/* Does the TSC run at one rate, on all CPUs, and in sleep states, too? The kernel says so by flags,
- * and stops using it as a clock when it finds out otherwise. */
-const char *native_clock_problem(const char *cpuinfo)
-{
-	char line[4096];
-	FILE *f = fopen(cpuinfo ? cpuinfo : "/proc/cpuinfo", "re");
-	bool found = false, good = false;
+/* The kernel's own clocks that are the TSC times a factor. It chooses another when it finds out
+ * that the TSC stops or changes its speed; what the CPU says of itself decides nothing in a virtual
+ * machine. Linux, arch/x86/kernel/tsc.c, kvmclock.c; drivers/clocksource/hyperv_timer.c. */
+static const char *const tsc_sources[] = {"tsc", "tsc-early", "kvm-clock",
+					  "hyperv_clocksource_tsc_page"};
 
-	while (f && !found && fgets(line, sizeof(line), f)) {
-		found = !strncmp(line, "flags", 5);
-		good = found && strstr(line, " constant_tsc") && strstr(line, " nonstop_tsc");
-	}
+static bool is_tsc(const char *name)
+{
+	for (size_t i = 0; i < COUNT(tsc_sources); i++)
+		if (strcmp(name, tsc_sources[i]) == 0)
+			return true;
+	return false;
+}
+
+bool native_clock_is_tsc(const char *path, char name[CLOCK_NAME])
+{
+	FILE *f = fopen(path ? path : CLOCK_SOURCE, "re");
+	bool known = f && fgets(name, CLOCK_NAME, f);
+
 	if (f)
 		fclose(f);
-	return good || !found ? NULL : "the time stamp counter of this CPU is not a clock";
-}
-#elif defined(__aarch64__)
-const char *native_clock_problem(const char *cpuinfo)
-{
-	(void)cpuinfo;
-	return NULL;
+	name[known ? strcspn(name, "\n") : 0] = '\0';
+	return !known || is_tsc(name);
 }
 #else
-const char *native_clock_problem(const char *cpuinfo)
+bool native_clock_is_tsc(const char *path, char name[CLOCK_NAME])
 {
-	(void)cpuinfo;
-	return "this CPU is not supported";
+	(void)path;
+	name[0] = '\0';
+	return true;
 }
 #endif

@@ -72,7 +72,7 @@ static void set_timer(struct native *e, uint64_t pause)
 const char *native_problem(void)
 {
 #if defined(__x86_64__) || defined(__aarch64__)
-	return native_clock_problem(NULL);
+	return NULL;
 #else
 	return "it needs an x86-64 or aarch64 CPU";
 #endif
@@ -121,7 +121,7 @@ static int open_parts(struct native *e, struct diag *d)
 				 "user mode traces one process: choose it with -p, or start it "
 				 "with -c");
 	if (!err && why)
-		err = diag_error(d, -ENOTSUP, "user-mode-clock",
+		err = diag_error(d, -ENOTSUP, "user-mode-cpu",
 				 "user mode is not possible on this machine: %s", why);
 	if (!err)
 		err = open_waiting(e, d);
@@ -135,6 +135,7 @@ static int open_parts(struct native *e, struct diag *d)
 static int native_open(const struct engine_options *options, struct engine **out, struct diag *d)
 {
 	struct native *e = calloc(1, sizeof(*e));
+	char name[CLOCK_NAME];
 	int err;
 
 	if (!e)
@@ -143,6 +144,7 @@ static int native_open(const struct engine_options *options, struct engine **out
 	e->options = *options;
 	e->timer_fd = e->wait_fd = -1;
 	e->known = inject_known_new();
+	e->has_other_clock = !native_clock_is_tsc(NULL, name);
 	err = open_parts(e, d);
 	if (err)
 		native_close(&e->engine);
@@ -194,6 +196,19 @@ static bool begins_untraced(const struct native *e, const struct attach *at)
 	return kind.is_program && !(e->options.agent_fd && kind.preloads);
 }
 
+/* Counting needs no time; records are ordered by theirs. */
+static bool needs_clock(const struct clause *c)
+{
+	for (uint32_t i = 0; i < c->insn_count; i++) {
+		const struct insn *in = &c->code[i];
+
+		if (in->op == OP_EMIT || (in->op == OP_BUILTIN &&
+					  (in->imm == BUILTIN_NSECS || in->imm == BUILTIN_ELAPSED)))
+			return true;
+	}
+	return false;
+}
+
 static const char *native_unreachable(const struct engine *engine, const struct clause *c,
 				      const struct attach *at)
 {
@@ -204,6 +219,9 @@ static const char *native_unreachable(const struct engine *engine, const struct 
 		return NULL;
 	if (at->kind != ATTACH_UPROBE)
 		return "user mode traces only probes in the process itself";
+	if (e->has_other_clock && needs_clock(c))
+		return "the process would read times by the CPU's time stamp counter, which is not "
+		       "the kernel's clock here: see 'nopal doctor'";
 	/* Without another engine these sites are left out. */
 	if (e->options.is_alone)
 		return NULL;

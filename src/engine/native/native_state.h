@@ -53,6 +53,8 @@ struct native {
 	uint64_t pause;		       /* ns, of that timer */
 	uint64_t look_at;	       /* when programs and files are looked at next */
 	uint64_t guard_at;	       /* when the sites are looked at next */
+	uint64_t clock_at;	       /* when the kernel's clock is */
+	bool has_other_clock;	       /* than the TSC: clauses that need a time are refused */
 	uint64_t heirs_looked_at;      /* when heirs_look() did */
 	unsigned off;		       /* times that sites were off for a moment */
 	struct native_places given;    /* to another engine */

@@ -252,14 +252,8 @@ int native_store_open(const struct program *p, const struct native_sizes *sizes,
 		      struct native_store **out, struct diag *d)
 {
 	struct native_store *s = calloc(1, sizeof(*s));
-	const char *problem = native_clock_problem(sizes->cpuinfo);
 	int err = 0;
 
-	if (problem) {
-		free(s);
-		return diag_error(d, -ENOTSUP, "user-clock", "cannot trace in user mode: %s",
-				  problem);
-	}
 	if (!s)
 		return diag_error(d, -ENOMEM, "no-memory", "out of memory");
 	s->fd = -1;

@@ -14,7 +14,6 @@ struct native_sizes {
 	uint32_t cpus;		/* 0: those that are possible here */
 	uint32_t scratch_size;	/* bytes of the largest frame that does not fit the stack */
 	uint32_t scratch_count; /* ... beside one for each CPU */
-	const char *cpuinfo;	/* NULL: /proc/cpuinfo */
 };
 
 #define RING_LATE 32u /* unfinished records of one ring that are left for later */
@@ -110,9 +109,6 @@ unsigned native_ring_fill(const struct native_store *s);
 
 /* ---- clock.c */
 
-/* Can the TSC be used as a clock here? NULL, or the reason why not. `cpuinfo`: NULL, or a file like
- * /proc/cpuinfo. */
-const char *native_clock_problem(const char *cpuinfo);
 /* Begin; takes some milliseconds. */
 void native_clock_start(struct native_store *s);
 /* Correct it, when it is time to; to be called ten times a second or more often. */

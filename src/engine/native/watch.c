@@ -1,5 +1,6 @@
 /* What changes while traced processes run: sites that others change, files that are mapped later,
  * programs that are begun later. */
+#include "engine/native/native.h"
 #include "engine/native/native_state.h"
 
 #include <errno.h>
@@ -13,10 +14,11 @@
 #include "engine/native/knock.h"
 #include "symbols/maps.h"
 
-#define LOOK_NS	      1000000u	  /* between two looks at what runs and what is mapped */
-#define LOOK_EACH_NS  300000u	  /* ... for each process, where that is more */
-#define GUARD_NS      100000000u  /* between two looks at the sites' bytes */
-#define GUARD_EACH_NS 3000000u	  /* ... for each process */
+#define LOOK_NS	      1000000u		   /* between two looks at what runs and what is mapped */
+#define LOOK_EACH_NS  300000u		   /* ... for each process, where that is more */
+#define CLOCK_NS      UINT64_C(1000000000) /* between looks at what the kernel has for a clock */
+#define GUARD_NS      100000000u	   /* between two looks at the sites' bytes */
+#define GUARD_EACH_NS 3000000u		   /* ... for each process */
 #define KNOCK_NS      1000000000u /* from the end of a loader's work to its knock, on a busy CPU */
 
 /* How many of its sites have a breakpoint; *gone: sites whose image was unloaded. */
@@ -392,6 +394,25 @@ static int answer_knocks(struct native *e, struct diag *d)
 	return err;
 }
 
+/* The kernel leaves the TSC when it finds out that CPUs disagree, or a virtual machine has moved.
+ */
+static void look_at_clock(struct native *e, struct diag *d)
+{
+	uint64_t now = clock_now();
+	char name[CLOCK_NAME];
+
+	if (e->has_other_clock || now < e->clock_at)
+		return;
+	e->clock_at = now + CLOCK_NS;
+	e->has_other_clock = !native_clock_is_tsc(NULL, name);
+	if (e->has_other_clock)
+		diag_warn(d, "user-mode-clock",
+			  "the kernel does not use the CPU's time stamp counter as its clock any "
+			  "more, but '%.*s': times of this run, and the order of its records, may "
+			  "be wrong from now on",
+			  (int)sizeof(name), name);
+}
+
 /* Where there are hundreds of processes, looks take a part of the time, not all of it. */
 static uint64_t until_next(size_t count, uint64_t each, uint64_t least)
 {
@@ -421,5 +442,6 @@ int native_rearm(struct engine *engine, struct diag *d)
 	if (err || at < e->guard_at)
 		return err;
 	e->guard_at = at + until_next(e->process_count, GUARD_EACH_NS, GUARD_NS);
+	look_at_clock(e, d);
 	return guard_all(e, d);
 }
