@@ -51,6 +51,21 @@ static uint32_t copy_chunk(struct hit *h, char *to, uint64_t from, uint32_t len)
 	return left < len && inside_read(h, to, from, left) ? left : 0;
 }
 
+/* Each field is read once: what is checked then is what is used, whatever another process writes
+ * into the shared memory meanwhile. */
+static struct lang_step read_step(const volatile struct lang_step *from)
+{
+	return (struct lang_step){
+		.kind = from->kind,
+		.from = from->from % LANG_REGISTERS,
+		.to = from->to % LANG_REGISTERS,
+		.chunk = from->chunk,
+		.offset = from->offset,
+		.at = from->at,
+		.len = from->len,
+	};
+}
+
 static void take_chunk(struct hit *h, const struct lang_step *s, struct lang_function *f,
 		       uint64_t from)
 {
@@ -66,19 +81,19 @@ static void take_steps(struct hit *h, const struct lang_target *t, struct lang_f
 	uint64_t registers[LANG_REGISTERS] = {LANG_ADDRESS(frame.object), frame.position};
 
 	for (uint32_t i = 0; i < LANG_STEPS && i < t->step_count; i++) {
-		const struct lang_step *s = &t->steps[i];
-		uint64_t *to = &registers[s->to % LANG_REGISTERS], word;
-		uint64_t from = registers[s->from % LANG_REGISTERS] + s->offset;
+		const struct lang_step s = read_step(&t->steps[i]);
+		uint64_t *to = &registers[s.to], word;
+		uint64_t from = registers[s.from] + s.offset;
 
-		if (s->kind == LANG_STEP_COPY) {
-			take_chunk(h, s, f, from);
+		if (s.kind == LANG_STEP_COPY) {
+			take_chunk(h, &s, f, from);
 			continue;
 		}
 		if (!inside_read(h, &word, from, sizeof(word)))
 			word = 0;
-		*to = s->kind == LANG_STEP_INDEX ? *to + 8 * word : word;
-		if (s->len)
-			take_chunk(h, s, f, *to);
+		*to = s.kind == LANG_STEP_INDEX ? *to + 8 * word : word;
+		if (s.len)
+			take_chunk(h, &s, f, *to);
 	}
 }
 
