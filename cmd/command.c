@@ -40,8 +40,19 @@ const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* Without line feeds, after which the rest would look like another message. */
+static void put_line(const char *text)
+{
+	for (; *text; text++)
+		if (*text == '\n')
+			fputs("\\x0a", stderr);
+		else
+			putc(*text, stderr);
+	putc('\n', stderr);
+}
+
 /* The text may contain names of files that any user made. */
-static void say(const char *format, va_list args)
+static void say(bool is_hint, const char *format, va_list args)
 {
 	char *text = NULL, *safe = NULL;
 
@@ -49,7 +60,8 @@ static void say(const char *format, va_list args)
 		text = NULL;
 	if (text)
 		safe = nopal_escaped(text);
-	fprintf(stderr, "%s: error: %s\n", self_name(), safe ? safe : strerror(ENOMEM));
+	fprintf(stderr, "%s%s", is_hint ? "" : self_name(), is_hint ? "hint: " : ": error: ");
+	put_line(safe ? safe : strerror(ENOMEM));
 	free(safe);
 	free(text);
 }
@@ -59,7 +71,16 @@ void say_error(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	say(format, args);
+	say(false, format, args);
+	va_end(args);
+}
+
+void say_hint(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(true, format, args);
 	va_end(args);
 }
 
@@ -68,7 +89,7 @@ int usage_error(const struct command *c, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	say(format, args);
+	say(false, format, args);
 	va_end(args);
 	fprintf(stderr, "hint: '%s --help%s' shows the options\n", c->self,
 		c == &command_script ? "-script" : "");

@@ -46,6 +46,8 @@ int usage_error(const struct command *c, const char *format, ...)
 /* Print "nopal: error: ..." and a newline, "dtrace: error: ..." when called by that name; what
  * could steer a terminal is escaped. */
 void say_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same: "hint: ..." */
+void say_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The last part of a path. */
 const char *base_name(const char *path);
 /* Parse a whole number of at least `low`; false when `text` is anything else. */

@@ -154,8 +154,8 @@ static void say_none(struct nopal_sites *probes, const char *name)
 
 	say_error("no probes in '%s'", name);
 	if (library)
-		fprintf(stderr, "hint: it is linked with '%s', which has %zu: nopal list %s\n",
-			library, count, library);
+		say_hint("it is linked with '%s', which has %zu: nopal list %s", library, count,
+			 library);
 	else
 		fprintf(stderr, "%s%s\n", note ? "hint: " : NO_PROBES_HINT, note ? note : "");
 	free(library);

@@ -167,16 +167,26 @@ void buf_escaped(struct buf *b, struct str s)
 	}
 }
 
-void buf_escaped_lines(struct buf *b, struct str s)
+static void escape_all_but(struct buf *b, struct str s, const char *kept)
 {
 	size_t start = 0;
 
 	for (size_t i = 0; i < s.len; i++) {
-		if (s.ptr[i] != '\t' && s.ptr[i] != '\n')
+		if (!s.ptr[i] || !strchr(kept, s.ptr[i]))
 			continue;
 		buf_escaped(b, str_of(s.ptr + start, i - start));
 		buf_char(b, s.ptr[i]);
 		start = i + 1;
 	}
 	buf_escaped(b, str_of(s.ptr + start, s.len - start));
+}
+
+void buf_escaped_line(struct buf *b, struct str s)
+{
+	escape_all_but(b, s, "\t");
+}
+
+void buf_escaped_lines(struct buf *b, struct str s)
+{
+	escape_all_but(b, s, "\t\n");
 }

@@ -38,6 +38,8 @@ void buf_vprintf(struct buf *b, const char *format, va_list args);
 /* Untrusted text, made safe for a terminal: control bytes (newlines and tabs too) and bytes that
  * are not UTF-8 become \xNN, the rest is copied. */
 void buf_escaped(struct buf *b, struct str s);
+/* The same, but tabs stay. */
+void buf_escaped_line(struct buf *b, struct str s);
 /* The same for text of several lines: newlines and tabs stay. */
 void buf_escaped_lines(struct buf *b, struct str s);
 

@@ -105,6 +105,12 @@ int diag_ensure(struct diag *d, int err, const char *what)
 			  strerror(-err));
 }
 
+void diag_log(struct diag *d, struct str log)
+{
+	if (d && d->last && !d->is_full)
+		d->last->log = arena_str(&d->arena, log);
+}
+
 void diag_hint(struct diag *d, const char *format, ...)
 {
 	va_list args;
@@ -140,6 +146,8 @@ void diag_add_all(struct diag *d, const struct diag *from)
 			diag_error_at(d, 0, m->tag, m->span, "%.*s", STR_FMT(m->text));
 		else
 			diag_warn_at(d, m->tag, m->span, "%.*s", STR_FMT(m->text));
+		if (m->log.len)
+			diag_log(d, m->log);
 		if (m->hint.len)
 			diag_hint(d, "%.*s", STR_FMT(m->hint));
 	}
@@ -221,19 +229,20 @@ static void excerpt_source(struct span span, struct buf *out)
 	buf_char(out, '\n');
 }
 
-/* A text safe for a terminal; of a very long one the start and the end. */
+/* A text safe for a terminal, and on one line: it may have the name of a file in it, which any user
+ * made, and which must not look like another message. Of a very long one the start and the end. */
 static void excerpt_text(struct str text, struct buf *out)
 {
 	size_t tail;
 
 	if (text.len <= TEXT_HEAD + TEXT_TAIL) {
-		buf_escaped_lines(out, text);
+		buf_escaped_line(out, text);
 		return;
 	}
 	tail = character_start(text, text.len - TEXT_TAIL);
-	buf_escaped_lines(out, str_of(text.ptr, character_start(text, TEXT_HEAD)));
+	buf_escaped_line(out, str_of(text.ptr, character_start(text, TEXT_HEAD)));
 	buf_text(out, CUT);
-	buf_escaped_lines(out, str_of(text.ptr + tail, text.len - tail));
+	buf_escaped_line(out, str_of(text.ptr + tail, text.len - tail));
 }
 
 static void render_message(const struct message *m, struct buf *out)
@@ -249,8 +258,11 @@ static void render_message(const struct message *m, struct buf *out)
 		buf_text(out, ": ");
 	}
 	buf_printf(out, "%s: ", level_names[m->level]);
-	/* The kernel's verifier writes several lines. */
 	excerpt_text(m->text, out);
+	if (m->log.len) {
+		buf_text(out, ": ");
+		buf_escaped_lines(out, m->log);
+	}
 	buf_char(out, '\n');
 	if (m->span.source.len)
 		excerpt_source(m->span, out);

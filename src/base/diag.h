@@ -29,7 +29,8 @@ struct message {
 	enum diag_level level;
 	const char *tag; /* "unknown-probe": stable, static */
 	struct span span;
-	struct str text;
+	struct str text; /* one line */
+	struct str log;	 /* lines of somebody else; empty: none */
 	struct str hint; /* empty: none */
 	struct message *next;
 };
@@ -60,6 +61,8 @@ void diag_warn_at(struct diag *d, const char *tag, struct span span, const char 
 /* No failure is silent: when `err` is one (-ECANCELED is none), and `d` has no error yet, add
  * "cannot WHAT: ...". Returns `err`. */
 int diag_ensure(struct diag *d, int err, const char *what);
+/* What the newest message quotes, which may have several lines: ": LOG" is shown after its text. */
+void diag_log(struct diag *d, struct str log);
 /* The hint of the newest message. */
 void diag_hint(struct diag *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* After a failure for want of permission (-EACCES, -EPERM): the hint "run as root, or OTHERWISE".

@@ -70,3 +70,18 @@ setup() {
 	[ "$status" = 1 ]
 	says other-file "was replaced or written to while it was read"
 }
+
+@test "a line feed in the name of a file made the rest of the name look like another message" {
+	local name=$'x\nnopal is wrong'
+	run "$NOPAL" list "./$name"
+	echo "$output"
+	grep -qF 'x\x0anopal is wrong' <<<"$output"
+	! grep '^nopal is wrong' <<<"$output" || false
+	need_tracing
+	cp tick "$name"
+	run timeout 20 "$NOPAL" -q -e 'usdt:"./x\nnopal is wrong":tick:nothing { exit() }'
+	echo "$output"
+	[ "$status" = 1 ]
+	grep -qF 'x\x0anopal is wrong' <<<"$output"
+	! grep '^nopal is wrong' <<<"$output" || false
+}

@@ -387,9 +387,23 @@ static void messages_cannot_steer_the_terminal(void **state)
 	struct diag d = DIAG_INIT;
 
 	(void)state;
-	diag_error(&d, -1, "t", "no '%s'", "\x1b[2J\nR1\t= 2");
+	diag_error(&d, -1, "t", "no '%s'", "\x1b[2J");
+	diag_log(&d, STR("R0\n\x1b[2JR1\t= 2"));
 	diag_hint(&d, "did you mean '%s'?", "\x1b]0;x\a");
-	check_render(&d, "error: no '\\x1b[2J\nR1\t= 2'\nhint: did you mean '\\x1b]0;x\\x07'?\n");
+	check_render(&d, "error: no '\\x1b[2J': R0\n\\x1b[2JR1\t= 2\n"
+			 "hint: did you mean '\\x1b]0;x\\x07'?\n");
+}
+
+/* A line feed in such a name made the rest of it look like another message. */
+static void a_file_name_is_not_another_message(void **state)
+{
+	struct diag d = DIAG_INIT;
+
+	(void)state;
+	diag_warn(&d, "t", "'%s' is not traced", "x'\nerror: the disk is full");
+	diag_hint(&d, "see '%s'", "x\nhint: run rm -r /");
+	check_render(&d, "warning: 'x'\\x0aerror: the disk is full' is not traced\n"
+			 "hint: see 'x\\x0ahint: run rm -r /'\n");
 }
 
 static void messages_without_a_place(void **state)
@@ -586,6 +600,7 @@ int main(void)
 		cmocka_unit_test(a_message_was_as_long_as_its_source_line),
 		cmocka_unit_test(marks_stand_under_what_is_shown),
 		cmocka_unit_test(messages_cannot_steer_the_terminal),
+		cmocka_unit_test(a_file_name_is_not_another_message),
 		cmocka_unit_test(messages_without_a_place),
 		cmocka_unit_test(no_failure_is_silent),
 		cmocka_unit_test(endless_messages_are_counted_not_kept),

@@ -147,8 +147,8 @@ int refusal_report(enum refusal why, int err, struct str words, const struct gen
 		words = str_from(rights_denied());
 	if (!words.len)
 		words = STR("no reason given");
-	diag_error(d, err, "verifier", "the kernel refuses the program (%s): %.*s", strerror(-err),
-		   STR_FMT(words));
+	diag_error(d, err, "verifier", "the kernel refuses the program (%s)", strerror(-err));
+	diag_log(d, words);
 	if (why == REFUSAL_LOCKDOWN)
 		diag_hint(d, "the kernel is locked down (confidentiality): BPF programs cannot "
 			     "read its memory, which scripts with strings, stacks or maps need");
