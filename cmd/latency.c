@@ -56,6 +56,8 @@ static int write_start(struct script_text *t, const struct command *c, const str
 	script_put(t, "\t@starts = count();\n");
 	if (!l->key)
 		script_put(t, "\t$n = @depth[tid]++;\n");
+	if (!l->key && !l->pair.is_function)
+		script_put(t, "\tif ($n > 0) {\n\t\t@inside = count();\n\t}\n");
 	if (l->by) {
 		script_put(t, "\t");
 		put_open(t, l, "by");
@@ -183,6 +185,9 @@ int latency_write_script(struct script_text *t, const struct command *c, struct 
 {
 	int code;
 
+	if (!l->key)
+		l->key = pair_key(&l->pair, &l->run);
+	l->view.has_depth = !l->key && !l->pair.is_function;
 	script_text_begin(t);
 	script_put(t, "config = { print_maps_on_exit = false }\n");
 	code = write_start(t, c, l);
@@ -264,6 +269,16 @@ static int run_text(const struct command *c, struct latency *l, const struct scr
 	return code;
 }
 
+/* The time between two operations may be what is wanted. */
+static void say_reversed(const struct pair *p)
+{
+	fprintf(stderr,
+		"nopal: warning: by their names, '%s' ends what '%s' starts: this measures the "
+		"time "
+		"from an end to the next start\nhint: to measure the operations, write '%s %s'\n",
+		p->start, p->done, p->done, p->start);
+}
+
 static int run_latency(const struct command *c, char **argv)
 {
 	struct latency l = {.key = NULL};
@@ -277,6 +292,8 @@ static int run_latency(const struct command *c, char **argv)
 		code = usage_error(c, "option '--slowest' takes at most %d", SLOW_MOST);
 	if (!code)
 		code = pair_find(c, argv + 1, words, &l.run, &l.pair);
+	if (!code && pair_is_reversed(&l.pair))
+		say_reversed(&l.pair);
 	l.slowest = l.stack && !l.slowest ? SLOWEST : l.slowest;
 	l.view.json = l.run.options.format == NOPAL_JSON;
 	if (!code && l.slowest)
@@ -295,7 +312,7 @@ static int run_latency(const struct command *c, char **argv)
 /* clang-format off */
 #define AT(member) offsetof(struct latency, member)
 static const struct option latency_options[] = {
-	{"-k", NULL,             "KEY",     take_text,     AT(key),         "pair events that have the same KEY, such as args.id, in any thread (default: events of one thread, of which each end belongs to the newest start)"},
+	{"-k", NULL,             "KEY",     take_text,     AT(key),         "pair events that have the same KEY, such as args.id, in any thread (default: args.span_id where both have it, else events of one thread, of which each end belongs to the newest start)"},
 	{NULL, "--by",           "KEY",     take_text,     AT(by),          "show a row for each KEY at the start, such as args.query or 'pid,comm'"},
 	{NULL, "--sort",         "total|count|avg|p50|p99|max", take_choice, AT(order), "largest first (default: total time)"}, /* ORDER: enum latency_order */
 	{NULL, "--top",          "N",       take_count,    AT(top),         "print the N largest rows (default: 20)"},

@@ -21,6 +21,7 @@ struct latency_view {
 	bool json;
 	enum latency_order order;
 	long top;	/* rows; 0: all */
+	bool has_depth; /* pairs are those of a thread, one in another; @inside counts them */
 	double seconds; /* since the probes were attached */
 	const struct slowest *slowest;
 	const char *subject; /* for JSON: the pair */

@@ -221,6 +221,17 @@ static void print_json_row(const struct row *row, const struct latency_view *v, 
 
 /* ---- all of it */
 
+/* Those that are not one in another, as spans of an event loop, were paired wrongly. */
+static void print_inside(struct nopal_trace *t, const struct latency_view *v, FILE *out)
+{
+	uint64_t inside = v->has_depth ? number_of(t, "@inside") : 0;
+
+	if (v->json && v->has_depth)
+		fprintf(out, "{\"type\": \"inside\", \"starts\": %" PRIu64 "}\n", inside);
+	else if (inside)
+		fprintf(out, "inside another: %" PRIu64 "; if they overlap, use -k KEY\n", inside);
+}
+
 /* How many did not make a pair. The order of reading matters while the run goes on: what is
  * counted last is read first. */
 static void print_unpaired(struct nopal_trace *t, const struct latency_view *v, FILE *out)
@@ -257,5 +268,6 @@ void latency_print(struct nopal_trace *t, const struct latency_view *v, FILE *ou
 	}
 	slowest_print(v->slowest, &v->look, out);
 	print_unpaired(t, v, out);
+	print_inside(t, v, out);
 	free_rows(&r);
 }

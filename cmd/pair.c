@@ -254,3 +254,73 @@ int pair_find(const struct command *c, char **words, int count, const struct run
 	out->is_function = true;
 	return EXIT_OK;
 }
+
+/* ---- what the two have in common */
+
+/* An argument by which authors number operations, which overlap in one thread; and such a key,
+ * which tells those of several processes apart. */
+#define ID     "span_id"
+#define ID_KEY "pid, args.span_id"
+
+static bool has_id(const struct nopal_site *s)
+{
+	struct nopal_arg arg;
+
+	for (unsigned i = 0; i < nopal_site_arg_count(s); i++)
+		if (!nopal_site_arg(s, i, &arg) && arg.name && !strcmp(arg.name, ID))
+			return !arg.problem;
+	return false;
+}
+
+static bool all_have_id(const char *probe, const struct run *run)
+{
+	struct nopal_sites *sites = NULL;
+	struct script_text t;
+	int found = -1;
+
+	script_text_begin(&t);
+	probe_word_write(&t, probe, run->pid_count == 1);
+	if (script_text_end(&t) && !strncmp(t.text, "usdt:", 5) && !nopal_sites_new(&sites))
+		found = nopal_sites_find(sites, t.text, run->options.pid, NULL);
+	for (size_t i = 0; found > 0 && i < nopal_sites_count(sites); i++)
+		if (!has_id(nopal_sites_at(sites, i)))
+			found = 0;
+	nopal_sites_free(sites);
+	script_text_free(&t);
+	return found > 0;
+}
+
+const char *pair_key(const struct pair *p, const struct run *run)
+{
+	return !p->is_function && all_have_id(p->start, run) && all_have_id(p->done, run) ? ID_KEY
+											  : NULL;
+}
+
+static const char *last_part(const char *probe)
+{
+	const char *colon = strrchr(probe, ':');
+
+	return colon ? colon + 1 : probe;
+}
+
+/* Are these "query__start" and "query__done", by the ends number `e`? */
+static bool is_pair(const char *start, const char *done, size_t e)
+{
+	char *from = stem(start, separators[e / COUNT(ends)], ends[e % COUNT(ends)][0]);
+	char *to = stem(done, separators[e / COUNT(ends)], ends[e % COUNT(ends)][1]);
+	bool is = from && to && !strcmp(from, to);
+
+	free(from);
+	free(to);
+	return is;
+}
+
+bool pair_is_reversed(const struct pair *p)
+{
+	const char *first = last_part(p->start), *second = last_part(p->done);
+
+	for (size_t e = 0; e < COUNT(ends) * COUNT(separators); e++)
+		if (is_pair(second, first, e))
+			return true;
+	return false;
+}

@@ -20,6 +20,11 @@ struct pair {
  * NAME__done, NAME-entry and NAME-return. 0, or an exit code after a message. */
 int pair_find(const struct command *c, char **words, int count, const struct run *run,
 	      struct pair *out);
+/* What start and done have in common, if every site of both says so: a key for @m[KEY]; NULL:
+ * nothing is known. */
+const char *pair_key(const struct pair *p, const struct run *run);
+/* Is, by their names, the first the end of the second? */
+bool pair_is_reversed(const struct pair *p);
 void pair_free(struct pair *p);
 
 #endif

@@ -92,7 +92,7 @@ export class USDTProbe<A extends readonly Arg[] = readonly Arg[]> {
 
 /**
  * Two probes around a function, made by provider.addSpan(): NAME__entry(values..., uint64 span_id) and
- * NAME__return(uint64 nanoseconds, string error, uint64 span_id). The id is unique in the thread's provider and pairs
+ * NAME__return(uint64 nanoseconds, string error, uint64 span_id). The id is unique in the process and pairs
  * the two events when calls overlap.
  */
 export class USDTSpan<A extends readonly Arg[] = readonly Arg[]> {

@@ -111,7 +111,8 @@ class USDTProbe {
 
 // The id of the span around the code that runs now, through awaits and callbacks; made when first traced.
 let current;
-let lastId = 0n;
+// Ids of spans are unique in the process: those of a worker begin with its number.
+let lastId = BigInt(require("node:worker_threads").threadId) << 32n;
 
 function enter(id, run) {
 	if (current === undefined)

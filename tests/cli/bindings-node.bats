@@ -338,3 +338,28 @@ cut_to_length() {
 	done
 	node -e 'const { author, license } = require("./package.json"); console.log(author, license)' | grep -qx "The Nopal authors MIT"
 }
+
+@test "node: spans of one event loop overlap, and nopal latency pairs them by their id" {
+	need_tracing
+	cat >"$BATS_TEST_TMPDIR/loop.js" <<-END
+		const { USDTProvider } = require("$package");
+		const { setTimeout: sleep } = require("node:timers/promises");
+		const provider = new USDTProvider("loopapp");
+		const spans = { 5: provider.addSpan("fast"), 20: provider.addSpan("slow") };
+		provider.enable();
+		console.log("pid " + process.pid);
+		(async () => {
+			for (let i = 0; i < 100000; i++)
+				await Promise.all([5, 20, 5, 20, 5, 20].map((ms) => spans[ms].run(() => [], () => sleep(ms))));
+		})();
+	END
+	start_program "$BATS_TEST_TMPDIR/loop.js"
+	for name in fast slow; do
+		run timeout 20 "$NOPAL" latency -q -d 1 -f json -p "$program" "loopapp:$name"
+		echo "$output"
+		echo "$output" | jq -rs '.[0].p50_ns' >>"$BATS_TEST_TMPDIR/times"
+	done
+	kill "$program"
+	# Paired by thread, both take as long.
+	[ $(($(tail -n 1 "$BATS_TEST_TMPDIR/times") - $(head -n 1 "$BATS_TEST_TMPDIR/times"))) -gt 8000000 ]
+}

@@ -337,3 +337,29 @@ usdt::adapters:done { exit() }'
 	wait $tracer
 	grep -qx 'late 7' "$output_file"
 }
+
+@test "python: spans of one event loop overlap, and nopal latency pairs them by their id" {
+	cat >"$BATS_TEST_TMPDIR/loop.py" <<-'END'
+		import asyncio, os, nopal
+		app = nopal.Provider("loopapp")
+		spans = {5: app.span("fast"), 20: app.span("slow")}
+		app.load()
+		print("pid", os.getpid(), flush=True)
+		async def work(ms):
+		    with spans[ms]():
+		        await asyncio.sleep(ms / 1000)
+		async def main():
+		    for _ in range(100000):
+		        await asyncio.gather(*(work(ms) for ms in (5, 20) * 4))
+		asyncio.run(main())
+	END
+	start_python "$BATS_TEST_TMPDIR/loop.py"
+	for name in fast slow; do
+		run timeout 20 "$NOPAL" latency -q -d 1 -f json -p "$traced" "loopapp:$name"
+		echo "$output"
+		echo "$output" | jq -rs '.[0].p50_ns' >>"$BATS_TEST_TMPDIR/times"
+	done
+	kill "$traced"
+	# Paired by thread, both take as long.
+	[ $(($(tail -n 1 "$BATS_TEST_TMPDIR/times") - $(head -n 1 "$BATS_TEST_TMPDIR/times"))) -gt 8000000 ]
+}

@@ -29,7 +29,7 @@ field() {
 
 @test "more than 64 unended starts: ends pair with the newest, all are counted" {
 	latency "$pairs" -c "$pairs unpaired 70 3"
-	[ "$output" = "unpaired: 70 started and did not end, 3 ended and had started before" ]
+	[ "${lines[0]}" = "unpaired: 70 started and did not end, 3 ended and had started before" ]
 	latency "$pairs" -c "$pairs nested 70 1"
 	[[ "$output" == *"unpaired: 6 started and did not end, 6 ended and had started before"* ]]
 	[ "$(field 1)" = 64 ]
@@ -37,7 +37,7 @@ field() {
 
 @test "a key pairs events of different threads" {
 	latency "$pairs" -c "$pairs cross 300"
-	[ "$output" = "unpaired: 300 started and did not end, 300 ended and had started before" ]
+	[ "${lines[0]}" = "unpaired: 300 started and did not end, 300 ended and had started before" ]
 	latency -k args.id "$pairs:shop:order__start" "$pairs:shop:order__done" -c "$pairs cross 300"
 	[ "$(field 1)" = 300 ]
 	[[ "$output" != *unpaired* ]]
@@ -155,4 +155,51 @@ source_line() {
 		[ "$(echo "$output" | wc -L)" -le $width ]
 	done
 	[[ "$output" == *"P99.9"* ]]
+}
+
+@test "operations of one thread that overlap were paired as if one were in the other, without a word" {
+	latency "$pairs" -c "$pairs nested 5 10"
+	[ "${lines[-1]}" = "inside another: 40; if they overlap, use -k KEY" ]
+	latency -f json "$pairs" -c "$pairs nested 5 10"
+	[[ "$output" == *'{"type": "inside", "starts": 40}'* ]]
+	latency "$pairs" -c "$pairs fast 10"
+	[[ "$output" != *"inside another"* ]]
+	latency "uprobe:$pairs:order" -c "$pairs fast 10"
+	[[ "$output" != *"inside another"* ]]
+}
+
+@test "start and done exchanged: the time between operations was shown as theirs, without a word" {
+	run timeout 30 "$NOPAL" latency -q "$pairs:shop:order__done" "$pairs:shop:order__start" -c "$pairs fast 10"
+	[ "$status" = 0 ]
+	[[ "$output" == *"warning: by their names, '$pairs:shop:order__done' ends what '$pairs:shop:order__start' starts"* ]]
+	[[ "$output" == *"hint: to measure the operations, write '$pairs:shop:order__start $pairs:shop:order__done'"* ]]
+	run timeout 30 "$NOPAL" latency -q "$pairs:shop:order__start" "$pairs:shop:order__done" -c "$pairs fast 10"
+	[[ "$output" != *warning* ]]
+}
+
+@test "an argument called span_id pairs operations that overlap in one thread" {
+	cat >spans.c <<-'END'
+		#include <sys/sdt.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			for (unsigned long i = 0; i < 20; i++) {
+				DTRACE_PROBE1(app, slow__start, 2 * i);
+				DTRACE_PROBE1(app, slow__start, 2 * i + 1);
+				usleep(2000);
+				DTRACE_PROBE1(app, slow__done, 2 * i);
+				usleep(20000);
+				DTRACE_PROBE1(app, slow__done, 2 * i + 1);
+			}
+		}
+	END
+	printf 'provider app { probe slow__start(uint64_t span_id); probe slow__done(uint64_t span_id); };\n' >app.d
+	gcc -g -O1 -I"$ROOT/include" -o spans spans.c
+	export NOPAL_PROVIDERS=$PWD/app.d
+	latency -f json --by 'args.span_id % 2' ./spans:app:slow -c ./spans
+	[ "$(echo "$output" | jq -rs 'map(select(.type == "latency")) | sort_by(.p50_ns) | map(.key, .count) | join(" ")')" = "0 20 1 20" ]
+	[[ "$output" != *"inside"* ]]
+	unset NOPAL_PROVIDERS
+	latency -f json ./spans:app:slow -c ./spans
+	[[ "$output" == *'{"type": "inside", "starts": 20}'* ]]
 }
