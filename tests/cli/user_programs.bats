@@ -37,6 +37,28 @@ user() {
 	[[ $output == *"on the stack on th"* ]]
 }
 
+# needs SCRIPT: the bytes of stack that it needs below the stack pointer of the probe; a record has `< >` around it.
+needs() {
+	timeout 60 "$NOPAL" -q --user -c "$TARGETS/depth" -e "$1" | grep -xE '[0-9]+'
+}
+
+@test "trampolines took more stack than small stacks have: at most 900 bytes" {
+	for tunables in glibc.pthread.rseq=1 glibc.pthread.rseq=0; do
+		export GLIBC_TUNABLES=$tunables
+		for script in '{ @ = count() }' '{ @[arg0] = count() }' '{ @[str(arg1)] = hist(arg0) }' '{ @[str(arg1), str(arg2), tid, comm] = count() }' \
+			'{ printf("<%d>\n", arg0) }' '{ printf("<%s %s %d %d>\n", str(arg1), str(arg2), arg0, nsecs) }' \
+			'{ printf("<%s %s %s %d %d %d %d %d>\n", str(arg1, 56), str(arg2, 56), str(arg1, 40), arg0, arg1, arg2, arg3, uid) }' \
+			'{ @[arg0] = count() } usdt:depth:at { @b[str(arg1)] = sum(arg0); printf("<%s>\n", str(arg2)) }' \
+			'{ @s[tid] = nsecs } usdt:depth:at { @l = hist(nsecs - @s[tid]); delete(@s[tid]) }' '{ @[ustack, arg0] = count() }'; do
+			bytes=$(needs "usdt:depth:at $script")
+			echo "$bytes $script"
+			# Less than the red zone: nothing ran.
+			[ "$bytes" -gt 128 ]
+			[ "$bytes" -le 900 ]
+		done
+	done
+}
+
 # with_clock NAME COMMAND...: in a mount namespace where the kernel seems to have this clock; $dir/clock says which.
 with_clock() {
 	[ "$(id -u)" = 0 ] || skip "needs root, for a mount namespace"

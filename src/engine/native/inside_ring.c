@@ -166,7 +166,7 @@ static bool emit_shared(struct hit *h, uint32_t number, uint64_t size,
  * of these instructions to the last, which makes the record exist. */
 
 #if defined(__x86_64__) || defined(__aarch64__)
-#define SEGMENTS 16u
+#define SEGMENTS 8u /* they take stack; a record of more goes into a shared ring */
 #define RETRIES	 8u
 
 /* A part of a record in the frame. */
@@ -343,16 +343,19 @@ static uint32_t cut_record(struct segment *segments, const uint64_t *head, uint6
 	uint64_t left = (size - sizeof(struct ring_record)) / 8 - 1;
 	uint32_t count = 1;
 
-	if (shape->field_count >= SEGMENTS)
-		return 0;
 	segments[0] = (struct segment){head, 3};
 	for (uint32_t i = 0; i < shape->field_count && left; i++) {
 		const uint64_t *from = field_at(&shape->fields[i], frame);
 		uint64_t words = field_words(&shape->fields[i], from);
+		struct segment *last = &segments[count - 1];
 
 		words = words < left ? words : left;
 		left -= words;
-		if (words)
+		if (from == last->from + last->words)
+			last->words += words;
+		else if (count == SEGMENTS)
+			return 0;
+		else if (words)
 			segments[count++] = (struct segment){from, words};
 	}
 	return left ? 0 : count;
