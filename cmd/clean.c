@@ -12,7 +12,7 @@ static int clean(pid_t pid)
 	struct nopal_diag *d = nopal_diag_new();
 	int done = d ? nopal_clean(pid, d) : -ENOMEM;
 
-	if (done < 0 && d)
+	if (d)
 		show_messages(d);
 	if (done >= 0)
 		printf("process %d: %d site%s restored\n", (int)pid, done, done == 1 ? "" : "s");
@@ -35,7 +35,9 @@ const struct command command_clean = {
 	.usage = "PID",
 	.about = "Restore the probe sites of a process that was traced in user mode by a nopal "
 		 "that\n"
-		 "was killed. Until then the sites lead to code that records nothing.\n",
+		 "was killed, and unmap its memory. Until then the sites lead to code that "
+		 "records\n"
+		 "nothing.\n",
 	.more = "Exit status: 0 if sites were restored, 1 if nothing was left or it could not be\n"
 		"done, 2 if the command line is wrong.\n",
 	.options = pid_options,

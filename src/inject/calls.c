@@ -137,6 +137,8 @@ static int settle_at(struct inject *x, struct inject_site *s, const uint8_t code
 	    !only_nop_leads(x, s->pc, s->pc + at + JUMP_NEAR, &why))
 		return 0;
 	err = settle(x, s, code + at);
+	s->lead_len = (uint8_t)at;
+	memcpy(s->lead, code + 1, at);
 	return err ? (err == -ENOSPC ? 0 : err) : 1;
 }
 
@@ -151,6 +153,7 @@ int try_call(struct inject *x, struct inject_site *s, const uint8_t near[PLAN_BY
 	done = settle_at(x, s, code);
 	if (done != 1) {
 		s->is_call = false;
+		s->lead_len = 0;
 		s->changed = 0;
 		s->copy = 0;
 	}

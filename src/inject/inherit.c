@@ -22,7 +22,7 @@ static bool read_at(int memory, uint64_t address, void *bytes, size_t len)
 
 static bool is_ledger_of(const struct ledger_head *head, const struct inject *x)
 {
-	return head->magic == LEDGER_MAGIC && head->count <= LEDGER_MOST &&
+	return head->magic == LEDGER_MAGIC && head->count <= x->ledger_most &&
 	       head->process == (uint64_t)x->pid && ledger_is_of(head, getpid());
 }
 
@@ -44,7 +44,7 @@ static int inherit_space(struct space *s, const struct space *from)
 
 		if (!space_is_code(s, r->start, r->end))
 			continue;
-		err = space_adopt(s, r->start, r->end);
+		err = space_adopt(s, &(struct range){.start = r->start, .end = r->end});
 		if (!err)
 			s->planned[s->planned_count - 1].is_bodies = r->is_bodies;
 	}
@@ -81,6 +81,8 @@ static int inherit_ledger(struct inject *x, const struct inject *from)
 	if (err || !is_ledger_of(&head, from))
 		return -ESRCH;
 	x->ledger = from->ledger;
+	x->ledger_size = from->ledger_size;
+	x->ledger_most = from->ledger_most;
 	x->ledger_count = head.count;
 	return inject_write(x, x->ledger + offsetof(struct ledger_head, process), &mine,
 			    sizeof(mine));

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,9 +29,66 @@ int inject_read(struct inject *x, uint64_t address, void *bytes, size_t len)
 	return all_of(pread(x->mem_fd, bytes, len, (off_t)address), len);
 }
 
+/* In words, as ptrace(2) writes them: what was around the bytes stays. */
+static int poke(const struct inject *x, uint64_t address, const uint8_t *bytes, size_t len)
+{
+	uint64_t end = address + len;
+
+	for (uint64_t at = address & ~UINT64_C(7); at < end; at += sizeof(uint64_t)) {
+		uint64_t from = at > address ? at : address, to = at + 8 < end ? at + 8 : end;
+		uint8_t word[8];
+		long value;
+		int err = all_of(pread(x->mem_fd, word, sizeof(word), (off_t)at), sizeof(word));
+
+		if (err)
+			return err;
+		memcpy(word + (from - at), bytes + (from - address), to - from);
+		memcpy(&value, word, sizeof(value));
+		if (ptrace(PTRACE_POKEDATA, x->poker, (void *)at, (void *)value))
+			return errno == EIO ? -EFAULT : -errno;
+	}
+	return 0;
+}
+
+/* Kernels since 6.12 may leave it to the thread that traces the process by ptrace to write memory
+ * that the process itself may not write (proc_mem.force_override), and may then allow
+ * PTRACE_POKEDATA alone. */
 int inject_write(struct inject *x, uint64_t address, const void *bytes, size_t len)
 {
-	return all_of(pwrite(x->mem_fd, bytes, len, (off_t)address), len);
+	int err = all_of(pwrite(x->mem_fd, bytes, len, (off_t)address), len);
+
+	return err == -EFAULT && x->poker ? poke(x, address, bytes, len) : err;
+}
+
+int inject_write_code(struct inject *x, uint64_t address, const void *bytes, size_t len)
+{
+	int err = inject_write(x, address, bytes, len);
+	struct late_write *late;
+
+	if (err != -EFAULT)
+		return err;
+	if (array_grow(x->late, x->late_count, x->late_cap))
+		return -ENOMEM;
+	late = &x->late[x->late_count];
+	*late = (struct late_write){.address = address, .bytes = BUF_INIT};
+	buf_add(&late->bytes, bytes, len);
+	x->late_count++;
+	return late->bytes.failed ? -ENOMEM : 0;
+}
+
+int inject_write_late(struct inject *x)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < x->late_count; i++) {
+		const struct late_write *late = &x->late[i];
+
+		if (!err)
+			err = inject_write(x, late->address, late->bytes.ptr, late->bytes.len);
+		buf_free(&x->late[i].bytes);
+	}
+	x->late_count = 0;
+	return err;
 }
 
 /* ---- may it be traced? */
@@ -318,8 +376,41 @@ void process_close(struct inject *x)
 		close(x->mem_fd);
 	space_free(&x->space);
 	free(x->claims);
+	for (size_t i = 0; i < x->late_count; i++)
+		buf_free(&x->late[i].bytes);
+	free(x->late);
 	jumps_free(x);
 	free(x);
+}
+
+/* A process that is held is stopped already, before its first instruction. */
+int process_stop(struct inject *x, struct threads *out)
+{
+	int err = 0;
+
+	if (!process_is_held(x)) {
+		err = threads_stop(x->pid, out);
+	} else {
+		*out = (struct threads){.pid = x->pid, .is_held = true};
+		err = array_grow(out->all, 0, out->cap);
+		if (!err)
+			out->all[out->count++] = (struct thread){.tid = x->pid, .is_stopped = true};
+	}
+	for (size_t i = 0; i < out->count && !err && !x->poker; i++)
+		if (out->all[i].is_stopped)
+			x->poker = out->all[i].tid;
+	return err;
+}
+
+void process_go(struct inject *x, struct threads *t)
+{
+	x->poker = 0;
+	threads_resume(t);
+}
+
+int process_apart(struct inject *x, int (*fn)(void *arg), void *arg)
+{
+	return process_is_held(x) ? fn(arg) : threads_apart(fn, arg);
 }
 
 int inject_open(pid_t pid, struct inject **out, struct diag *d)
@@ -330,18 +421,18 @@ int inject_open(pid_t pid, struct inject **out, struct diag *d)
 	if (!err)
 		err = ledger_refuse_second(x, d);
 	if (!err)
-		err = ledger_find_old(x);
-	if (!err)
 		err = undo_old(x);
-	if (err < 0)
-		inject_close(x);
+	if (err)
+		process_close(x);
 	else
 		*out = x;
-	return err < 0 ? err : 0;
+	return err;
 }
 
 void inject_close(struct inject *x)
 {
+	if (x && x->ledger && !x->has_left)
+		inject_leave(x);
 	if (x)
 		ledger_end(x);
 	process_close(x);

@@ -40,6 +40,7 @@ const char *inject_form_name(
 	enum inject_form form); /* "nop10", "nop5", "pun", "padded", "retarget", ... */
 
 #define INJECT_PATCH_MAX 5
+#define INJECT_LEAD_MAX	 32
 #define INJECT_DETOURS	 15 /* breakpoints on some of 4 instructions */
 #define INJECT_COPY_MAX	 15
 /* Bytes from a site to memory for its code that inject_reserve() has found for another. */
@@ -59,6 +60,8 @@ struct inject_site {
 	uint64_t patch;	 /* of the bytes that change, the first: the only one for most forms */
 	uint8_t len;
 	uint8_t before[INJECT_PATCH_MAX], after[INJECT_PATCH_MAX];
+	/* INJECT_RETARGET: the bytes between the nop and `patch`. */
+	uint8_t lead[INJECT_LEAD_MAX], lead_len;
 	uint64_t landing; /* where the jump goes: a second jump is put there, to `body` */
 	/* ... and where it goes with a breakpoint on an instruction in its offset */
 	uint64_t detours[INJECT_DETOURS];
@@ -175,6 +178,9 @@ void inject_use_known(struct inject *x, struct inject_known *known);
 /* A trampoline makes a system call of the program there. Threads that wait in it do not count as
  * being in code of ours. */
 void inject_waits_at(struct inject *x, uint64_t address);
+/* Bytes at the start of memory for code where none is: an address of that first byte, which the
+ * program may have from what was mapped there before, does not lead into the code. */
+#define INJECT_MARGIN 16
 /* Addresses for `size` bytes of code that reach `near` and its neighbourhood by a direct jump.
  * -ENOSPC, -ENOMEM. */
 int inject_reserve(struct inject *x, uint64_t near, size_t size, uint64_t *out);
@@ -190,6 +196,9 @@ int inject_map(struct inject *x, int shared_fd, size_t shared_size, struct diag 
 const struct inject_world *inject_world(const struct inject *x);
 
 int inject_write(struct inject *x, uint64_t address, const void *bytes, size_t len);
+/* ... to which nothing leads yet: it is written by inject_enable() where the kernel lets only a
+ * tracer that has stopped the process write it. */
+int inject_write_code(struct inject *x, uint64_t address, const void *bytes, size_t len);
 int inject_read(struct inject *x, uint64_t address, void *bytes, size_t len);
 /* The program headers in the memory of the image whose first byte is there, at most so many; 0: it
  * has none that can be read. They may be anything. */
@@ -201,9 +210,13 @@ int inject_write_stopped(struct inject *x, uint64_t address, const void *bytes, 
  * bytes are no longer those of the plan are left out: `form` becomes INJECT_NONE. */
 int inject_enable(struct inject *x, struct inject_site *sites, size_t count, struct diag *d);
 int inject_disable(struct inject *x, struct inject_site *sites, size_t count, struct diag *d);
-/* Wait until no thread is in code of ours, for at most a second. After inject_disable() all that
- * was begun is then complete. */
-int inject_settle(struct inject *x);
+/* The end of a session: disable all its sites, and unmap what was mapped, in one stop. Where a
+ * thread is in our code, wait until none is, for at most a second: all that was begun is then
+ * complete. */
+int inject_disable_all(struct inject *x, struct inject_site *sites, size_t count, struct diag *d);
+/* Try once more to unmap what a thread may return to. 0 or -errno. */
+int inject_leave(struct inject *x);
+uint64_t inject_kept(const struct inject *x); /* bytes that are mapped still */
 /* The bytes that switch it, with no thread stopped, once the site was enabled; not of
  * INJECT_RETARGET and INJECT_DISPLACED (-ENOTSUP).
  */
@@ -225,8 +238,9 @@ bool inject_has_filter(pid_t tid);
 bool inject_has_files(const struct inject *x);
 bool inject_has_ended(struct inject *x); /* it exited, or runs another program */
 
-/* Undo what a tracer that was killed left in the process: bytes of sites, semaphores. Number of
- * sites; -ENOENT: nothing was left. */
+/* Undo what tracers that were killed left in the process: bytes of sites, semaphores, memory.
+ * Number of sites; -ENOENT: nothing was left. Memory that a thread may return to stays, with a
+ * warning. */
 int inject_clean(pid_t pid, struct diag *d);
 /* Is it a child of fork, with sites that this tracer enabled in its parent? */
 bool inject_is_inherited(pid_t pid);

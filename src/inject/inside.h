@@ -3,6 +3,7 @@
 #define NOPAL_INJECT_INSIDE_H
 
 #include "inject/cpu.h"
+#include "base/buf.h"
 #include "inject/inject.h"
 #include "symbols/maps.h"
 
@@ -65,8 +66,10 @@ bool space_has_room(const struct space *s, uint64_t start, size_t size);
 int space_take(struct space *s, uint64_t start, size_t size, bool is_bodies);
 /* Is some of it planned already? */
 bool space_is_planned(const struct space *s, uint64_t start, uint64_t end);
-/* Pages of landings that an earlier session mapped. */
-int space_adopt(struct space *s, uint64_t start, uint64_t end);
+/* Pages that are mapped already, by an earlier session or a parent. */
+int space_adopt(struct space *s, const struct range *pages);
+/* Another tracer may have unmapped such pages since: then they must be mapped again. */
+int space_recheck_adopted(struct space *s, pid_t pid);
 void space_give_back(struct space *s, uint64_t start, size_t size);
 /* Whole free pages between low and high, the nearest to the middle; 0: there are none. */
 uint64_t space_find(const struct space *s, size_t size, uint64_t low, uint64_t high);
@@ -75,6 +78,7 @@ uint64_t space_find(const struct space *s, size_t size, uint64_t low, uint64_t h
 
 #define ADOPTED_MOST 4096 /* pages of landings of earlier sessions */
 #define LEDGERS_MOST 64	  /* in one process: sessions that are over */
+#define OWN_PAGES    2	  /* of the process, not of the session: after its ledger */
 #define PRESENT_MOST 256  /* pieces of shared memory */
 #define WAITS_MOST   8
 
@@ -96,14 +100,18 @@ struct jumps {
 	size_t count, cap;
 };
 
+/* Bytes for code that only a thread that stops the process can write. */
+struct late_write {
+	uint64_t address;
+	struct buf bytes;
+};
+
 struct inject {
 	pid_t pid;
 	int mem_fd;
 	bool is_filtered;  /* it has a seccomp filter */
 	bool was_held;	   /* under our ptrace, when it was opened */
 	bool is_inherited; /* a child of fork: its parent may have had more sites */
-	bool is_off;	   /* all sites are as they were before */
-	bool is_left;	   /* ... and no thread is in our code, or will return to it */
 	struct space space;
 	struct inject_world world;
 	struct inject_pause pause;
@@ -111,21 +119,31 @@ struct inject {
 	size_t claim_count, claim_cap;
 	struct jumps *jumps;
 	size_t jumps_count, jumps_cap;
-	uint64_t ledger; /* address */
-	uint64_t ledger_count;
+	uint64_t ledger;		    /* address */
+	uint32_t ledger_count, ledger_most; /* entries */
+	uint32_t ledger_size;		    /* bytes */
 	struct piece present[PRESENT_MOST]; /* of the shared memory, from its start */
 	unsigned present_count;
 	uint64_t old[LEDGERS_MOST]; /* ledgers of sessions that are over */
 	unsigned old_count;
 	bool may_displace;
 	struct inject_known *known;    /* NULL: nothing is kept */
+	bool has_left;		       /* inject_leave() was tried */
+	bool is_inside;		       /* ... and a thread was in our code */
+	uint64_t kept;		       /* bytes that it had to leave */
 	const struct threads *stopped; /* while they are; else NULL */
-	uint64_t waits[WAITS_MOST];    /* addresses: see inject_waits_at() */
+	struct late_write *late;
+	size_t late_count, late_cap;
+	pid_t poker;		    /* of these: read-only memory is written through it; else 0 */
+	uint64_t waits[WAITS_MOST]; /* addresses: see inject_waits_at() */
 	unsigned wait_count;
 	uint8_t ss, dd;		   /* of the last nop5 */
 	uint64_t shelf, shelf_end; /* a page of landings that may be anywhere near */
 };
 
+/* Write what inject_write_code() could not. A thread of the process is stopped by the calling one.
+ */
+int inject_write_late(struct inject *x);
 /* What inject_open() and inject_close() do, except for what other sessions left. */
 int process_open(pid_t pid, struct inject **out, struct diag *d);
 int process_memory(pid_t pid, int access); /* /proc/PID/mem, O_RDWR or O_RDONLY; -errno */
@@ -133,6 +151,12 @@ int process_memory(pid_t pid, int access); /* /proc/PID/mem, O_RDWR or O_RDONLY;
 int process_look(pid_t pid, struct inject **out);
 /* Is it stopped under our ptrace, as a command that has not begun is? */
 bool process_is_held(const struct inject *x);
+/* Stop all its threads, and let them go on; read-only memory can be written meanwhile, by the
+ * calling thread. That must be one of its own (process_apart), unless the process is held. */
+struct threads;
+int process_stop(struct inject *x, struct threads *out);
+void process_go(struct inject *x, struct threads *t);
+int process_apart(struct inject *x, int (*fn)(void *arg), void *arg);
 /* The process that traces thread `tid` by ptrace; 0: none but this one. */
 pid_t process_debugger(pid_t tid);
 void process_close(struct inject *x);
@@ -153,6 +177,7 @@ struct threads {
 	struct thread *all;
 	size_t count, cap;
 	pid_t pid;
+	bool is_held; /* stopped before, and after */
 };
 
 /* Run `fn` in a thread of its own: it may trace threads by ptrace, which all go on when it ends,
@@ -160,10 +185,25 @@ struct threads {
 int threads_apart(int (*fn)(void *arg), void *arg);
 /* Ask one thread to stop; -ESRCH, -EPERM, -EBUSY: another process traces it. */
 int thread_stop(struct thread *t, bool is_filtered);
-/* Until it has stopped; -ESRCH; -ETIMEDOUT: it sleeps in the kernel, for `patience` ns by now;
+/* Until it has stopped; -ESRCH; -ETIMEDOUT: it sleeps in the kernel, for `asleep_ns` by now;
  * -ETIME: it goes on running. */
-int thread_wait(struct thread *t, uint64_t patience);
-#define CALL_STOP (SIGTRAP | 0x80) /* before a system call, or after it */
+int thread_wait(struct thread *t, uint64_t asleep_ns);
+/* How long a thread is waited for: a second, or ten while it is runnable and no CPU runs it. */
+struct patience {
+	pid_t tid;
+	uint64_t start, ran; /* ns, the second on a CPU */
+	unsigned turns;
+};
+struct patience patience_begin(pid_t tid);
+bool patience_wait(struct patience *p); /* a moment; false: it was long enough */
+/* Where it is, its stack, and its own data, which its thread pointer says; 0: not known. */
+struct place {
+	uint64_t pc, sp, tp;
+};
+
+struct place thread_place(const struct thread *t);
+#define STACK_BELOW 128 /* bytes below the stack pointer that functions use: the red zone */
+#define CALL_STOP   (SIGTRAP | 0x80) /* before a system call, or after it */
 /* Its next stop, as waitid(2) gives it in si_status; 0 with WNOHANG in `flags`: none yet; -ESRCH.
  * With WNOWAIT a signal that it reports is still delivered if this process is killed; the next call
  * needs that it has been let go on. */
@@ -184,8 +224,6 @@ void threads_resume(struct threads *t);
 bool threads_are_at(const struct threads *t, uint64_t start, uint64_t end);
 /* Is one of them in a signal handler that returns there, or may be? */
 bool threads_return_to(struct inject *x, const struct threads *t, uint64_t start, uint64_t end);
-/* Is none of them in our code, and will none return to it? */
-bool threads_have_left(const struct threads *t, struct inject *x);
 /* Is one of them in a range of code that was planned, or may be? */
 bool threads_are_in(const struct threads *t, const struct inject *x);
 
@@ -196,8 +234,13 @@ int sharers_stop(struct threads *t);
 /* ---- remote.c: system calls of another process */
 
 struct remote;
-int remote_begin(struct inject *x, struct remote **out, struct diag *d);
-/* The call's result; -errno of the call, or -ESRCH: the process has ended. */
+/* By a thread that is stopped; NULL: one that it stops, and lets go at the end. */
+int remote_begin(struct inject *x, const struct thread *stopped, struct remote **out,
+		 struct diag *d);
+/* What an error means, of these too: the result of a call is -ESRCH when the process has ended,
+ * -ETIME when the thread does not come back from it, -ESTALE when its code was changed. */
+const char *remote_error(int err);
+/* The call's result; -errno of the call. */
 int64_t remote_call(struct remote *r, long number, const uint64_t args[6]);
 void remote_end(struct remote *r);
 void remote_world(struct remote *r, struct inject_world *out); /* rseq and tid */
@@ -206,15 +249,11 @@ void remote_world(struct remote *r, struct inject_world *out); /* rseq and tid *
 #define CALL(r, number, ...) remote_call((r), (number), (const uint64_t[6]){__VA_ARGS__})
 /* Remove stubs that tracers left that were killed. All threads are stopped. */
 void stubs_sweep(struct inject *x, const struct threads *t);
-/* Room for a name in the stub's memory; its address. */
-uint64_t remote_name(struct remote *r, const char name[16]);
 
 /* ---- pass.c: a descriptor of ours becomes one of the process, by way of `scratch`, 512 bytes that
  * it can write. Its number there; -errno. */
 
 int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch);
-/* The size of a file that it has open: a process with a limit of file sizes would get SIGXFSZ. */
-int pass_size(struct inject *x, int theirs, size_t size);
 
 /* ---- plan.c, jumps.c, padding.c, displace.c */
 
@@ -327,25 +366,30 @@ bool function_bounds(struct inject *x, uint64_t pc, uint64_t *start, uint64_t *e
 
 bool only_nop_leads(struct inject *x, uint64_t pc, uint64_t end, const char **why);
 
-/* ---- ledger.c: what `clean` needs. The first page of memory of ours in the process: a head, then
- * one entry for each site. */
+/* ---- ledger.c: what `clean` needs. Memory of ours in the process: a head, then one entry for each
+ * site and for each piece of memory with code. */
 
-#define LEDGER_NAME  "nopal-sites" /* in /proc/PID/maps: "/memfd:nopal-sites (deleted)" */
-#define LEDGER_SIZE  (1u << 20)
-#define LEDGER_MAGIC 0x3273657469736e70u
+#define LEDGER_STEP  (1u << 16) /* its size is a multiple of this */
+#define LEDGER_LARGE (1u << 26) /* ... and less than this */
+#define LEDGER_MAGIC 0x3373657469736e70u
+/* Of version 0.1. */
+#define OLD_LEDGER_NAME	 "nopal-sites" /* in /proc/PID/maps: "/memfd:nopal-sites (deleted)" */
+#define OLD_LEDGER_SIZE	 (1u << 20)
+#define OLD_LEDGER_MAGIC 0x3273657469736e70u
 
 struct ledger_head {
 	uint64_t magic;
-	uint64_t count;
+	uint32_t count;	  /* of entries */
+	uint32_t size;	  /* bytes of the ledger; 0 in those of version 0.1 */
 	uint64_t tracer;  /* pid */
-	uint64_t started; /* when the tracer did: field 22 of /proc/PID/stat; without a tracer, 0:
-			     no thread is in the session's code, or will return to it */
+	uint64_t started; /* when the tracer did: field 22 of /proc/PID/stat */
 	uint64_t names;	  /* the pid namespace that it is in, and its number of */
 	uint64_t process; /* for which it was made; a child of fork has its parent's number */
 };
 
 struct ledger_entry {
-	/* len 0: start and end of pages of landings, or with is_whole of bodies */
+	/* len 0: start and end of pages of landings, or with is_whole of bodies; is_raised: they
+	   are mapped */
 	uint64_t patch, semaphore;
 	uint8_t len, is_raised;
 	uint8_t before[INJECT_PATCH_MAX], after[INJECT_PATCH_MAX];
@@ -353,34 +397,38 @@ struct ledger_entry {
 	uint8_t unused[3];
 };
 
-#define LEDGER_MOST ((LEDGER_SIZE - sizeof(struct ledger_head)) / sizeof(struct ledger_entry))
-
+/* Bytes for the sites that are planned, twice as many that come later, and pages of code. */
+uint32_t ledger_size_for(const struct inject *x);
 int ledger_start(struct inject *x);
-int ledger_end(struct inject *x);				   /* the session is over */
-int ledger_add_pages(struct inject *x, const struct range *pages); /* of code; -ENOSPC */
-/* Can nothing lead into the code of the session that left this ledger? */
-bool ledger_is_left(struct inject *x, uint64_t ledger);
-/* Pages of its bodies, by the entry's number; false: the entry is something else. */
-bool ledger_bodies(struct inject *x, uint64_t ledger, uint64_t number, struct range *out);
+int ledger_end(struct inject *x); /* the session is over */
+/* Pages of code that will be mapped, -ENOSPC; they are; they could not be. */
+int ledger_add_pages(struct inject *x, const struct range *pages);
+int ledger_confirm_last(struct inject *x);
 void ledger_drop_last(struct inject *x);
-/* Make the pages of landings of sessions that are over ours. */
-int ledger_adopt(struct inject *x);
+/* Are these pages its tracer's, and not the program's? */
+bool ledger_is_confirmed(struct inject *x, const struct ledger_entry *e);
+int ledger_forget(struct inject *x, uint64_t ledger, uint64_t number);
+bool ledger_is_full(const struct inject *x);
 /* Write down the sites before their bytes change. -ENOSPC. */
 int ledger_add(struct inject *x, struct inject_site *sites, size_t count);
 struct ledger_entry ledger_entry(const struct inject_site *s);
-int ledger_mark(struct inject *x, const struct inject_site *s); /* the site's entry, anew */
-unsigned ledger_find(pid_t pid, uint64_t out[LEDGERS_MOST]);	/* addresses; how many */
+int ledger_mark(struct inject *x, const struct inject_site *s);	    /* the site's entry, anew */
+unsigned ledger_find(struct inject *x, uint64_t out[LEDGERS_MOST]); /* addresses; how many */
 /* -EPROTO: it is none. */
 int ledger_open(struct inject *x, uint64_t ledger, struct ledger_head *out);
-int ledger_read(struct inject *x, uint64_t ledger, uint64_t number, struct ledger_entry *out);
+uint64_t ledger_size(const struct ledger_head *head); /* bytes */
+int ledger_read(struct inject *x, uint64_t ledger, const struct ledger_head *head, uint64_t number,
+		struct ledger_entry *out);
+/* Is the entry of pages of code that are mapped? */
+bool ledger_pages(struct inject *x, const struct ledger_entry *entry, struct range *out);
 /* The site's semaphore is not raised any more. */
 int ledger_lower(struct inject *x, uint64_t ledger, uint64_t number);
-/* Find the ledgers of sessions that are over, and take over their pages of landings. */
+/* Find the ledgers of sessions that are over: how many. */
 int ledger_find_old(struct inject *x);
+/* ... and use their pages of landings, since jumps may lead to no others. -ENOMEM. */
+int ledger_adopt_old(struct inject *x);
 /* -EBUSY: there is one of a session that is not over. Sites of two of them would overlap. */
 int ledger_refuse_second(struct inject *x, struct diag *d);
-/* The same of one ledger, if its session is over. */
-int ledger_take_old(struct inject *x, uint64_t ledger);
 bool ledger_tracer_lives(const struct ledger_head *head);
 /* Is it of this tracer, or of the process with that number? */
 bool ledger_is_of(const struct ledger_head *head, pid_t tracer);
@@ -399,12 +447,64 @@ int patch_write_before(struct inject *x, const struct ledger_entry *e);
 /* Add to a semaphore; what is 0 is not lowered. */
 int patch_semaphore(struct inject *x, uint64_t address, int by);
 
+/* ---- search.c */
+
+/* A mapping of the process. */
+struct mapped_range {
+	uint64_t start, end;
+	uint64_t device, inode;
+	bool is_own; /* private and writable: its words are searched */
+	bool is_shared;
+	bool is_code; /* ... and no file's */
+	bool is_none; /* nobody may touch it */
+	bool is_stack, is_guarded;
+	bool is_ours;
+	unsigned users; /* threads whose stack pointer or own data are there */
+};
+
+struct mappings {
+	struct mapped_range *all; /* by address */
+	size_t count, cap;
+};
+
+int mappings_read(struct mappings *all, pid_t pid); /* the caller frees `all->all` */
+struct mapped_range *mappings_at(const struct mappings *all, uint64_t at); /* NULL: nothing is */
+
+/* Code that was put into the process. */
+struct code_area {
+	uint64_t start, end;
+	unsigned session;
+	uint64_t entry; /* of its ledger */
+	bool is_landings;
+};
+
+struct code_areas {
+	struct code_area *all; /* by address */
+	size_t count, cap;
+};
+
+const struct code_area *area_at(const struct code_areas *areas, uint64_t at);
+/* True: enough was seen. */
+typedef bool word_fn(void *arg, const struct code_area *area, uint64_t word);
+/* Call `fn` with each word in the process's memory that leads into an area. -E2BIG: there is too
+ * much memory; else -errno, when not all of it could be searched. */
+int memory_search(struct inject *x, const struct threads *t, struct mappings *all,
+		  const struct code_areas *areas, word_fn *fn, void *arg);
+
+/* ---- leave.c */
+
+/* All threads are stopped, and all sites of these sessions have their bytes: unmap what nobody is
+ * in, and nobody will return to. *kept: bytes of the others. `is_given[]`: those that are gone. */
+int leave_sessions(struct inject *x, const struct threads *t, const uint64_t *ledgers,
+		   unsigned count, bool *is_given, uint64_t *kept);
+
 /* ---- undo.c */
 
 /* Undo what is in a ledger: of the tracer `only`; 0: of one that is gone. The number of sites.
  * *busy: a tracer that is not gone. All threads are stopped. */
 int undo_ledger(struct inject *x, uint64_t ledger, pid_t only, pid_t *busy);
-/* Undo what is in the ledgers of tracers that are gone; how many sites. */
+/* Undo what is in the ledgers of tracers that are gone, and unmap it; those that must stay are then
+ * in x->old. 0 or -errno. */
 int undo_old(struct inject *x);
 
 #endif

@@ -1,5 +1,9 @@
-/* The ledger: what was changed in a process, written into the process itself, so that it can be
- * undone when the tracer is no more. It can be written by the process, so it is read as hostile. */
+/* The ledger: what was changed and mapped in a process, written into the process itself, so that it
+ * can be undone when the tracer is no more. It is memory that the process can write, so it is read
+ * as hostile: what it says harms at most the process itself.
+ *
+ * It has no name. It is found as the start of a mapping without a file that begins with
+ * LEDGER_MAGIC; those that version 0.1 has left are files in memory, of another size. */
 #include "inject/inside.h"
 
 #include <errno.h>
@@ -23,24 +27,41 @@ static uint64_t names_of(pid_t pid)
 	return stat(path, &st) ? 0 : st.st_ino;
 }
 
+static uint32_t entries_most(uint64_t size)
+{
+	return (uint32_t)((size - sizeof(struct ledger_head)) / sizeof(struct ledger_entry));
+}
+
+uint32_t ledger_size_for(const struct inject *x)
+{
+	uint64_t entries = 4 * (uint64_t)x->claim_count + 512,
+		 size = sizeof(struct ledger_head) + entries * sizeof(struct ledger_entry);
+
+	if (size > LEDGER_LARGE - LEDGER_STEP)
+		return LEDGER_LARGE - LEDGER_STEP;
+	return (uint32_t)((size + LEDGER_STEP - 1) / LEDGER_STEP * LEDGER_STEP);
+}
+
 int ledger_start(struct inject *x)
 {
 	const struct ledger_head head = {.magic = LEDGER_MAGIC,
 					 .tracer = (uint64_t)getpid(),
 					 .started = process_stat_number(getpid(), STAT_STARTED),
 					 .names = names_of(getpid()),
-					 .process = (uint64_t)x->pid};
+					 .process = (uint64_t)x->pid,
+					 .size = x->ledger_size};
 
 	x->ledger_count = 0;
+	x->ledger_most = entries_most(x->ledger_size);
 	return inject_write(x, x->ledger, &head, sizeof(head));
 }
 
 int ledger_end(struct inject *x)
 {
-	const uint64_t none[2] = {0, 0}; /* tracer, started */
+	const uint64_t none = 0;
 
-	return x->ledger ? inject_write(x, x->ledger + offsetof(struct ledger_head, tracer), none,
-					x->is_left ? sizeof(none) : sizeof(none[0]))
+	return x->ledger ? inject_write(x, x->ledger + offsetof(struct ledger_head, tracer), &none,
+					sizeof(none))
 			 : 0;
 }
 
@@ -75,17 +96,31 @@ static int write_count(struct inject *x)
 			    sizeof(x->ledger_count));
 }
 
+bool ledger_is_full(const struct inject *x)
+{
+	return x->ledger_count >= x->ledger_most;
+}
+
 int ledger_add_pages(struct inject *x, const struct range *pages)
 {
 	const struct ledger_entry entry = {
 		.patch = pages->start, .semaphore = pages->end, .is_whole = pages->is_bodies};
-	int err;
+	int err = ledger_is_full(x) ? -ENOSPC
+				    : inject_write(x, entry_address(x->ledger, x->ledger_count),
+						   &entry, sizeof(entry));
 
-	if (x->ledger_count == LEDGER_MOST)
-		return -ENOSPC;
-	err = inject_write(x, entry_address(x->ledger, x->ledger_count), &entry, sizeof(entry));
 	x->ledger_count += !err;
 	return err ? err : write_count(x);
+}
+
+int ledger_confirm_last(struct inject *x)
+{
+	const uint8_t yes = 1;
+
+	return inject_write(x,
+			    entry_address(x->ledger, x->ledger_count - 1) +
+				    offsetof(struct ledger_entry, is_raised),
+			    &yes, sizeof(yes));
 }
 
 void ledger_drop_last(struct inject *x)
@@ -94,15 +129,25 @@ void ledger_drop_last(struct inject *x)
 	write_count(x);
 }
 
-int ledger_adopt(struct inject *x)
+/* A tracer that was killed just before it mapped pages has not confirmed them, and neither has one
+ * that was killed just after. The latter are zeros, and what the program has mapped there is not.
+ */
+bool ledger_is_confirmed(struct inject *x, const struct ledger_entry *e)
 {
-	const struct space *s = &x->space;
-	int err = 0;
+	uint8_t bytes[LEAST_PAGE];
+	bool zeros = true;
 
-	for (size_t i = 0; i < s->mapped_count && !err; i++)
-		if (!s->planned[i].is_bodies)
-			err = ledger_add_pages(x, &s->planned[i]);
-	return err;
+	for (uint64_t at = e->patch; !e->is_raised && zeros && at < e->semaphore; at += LEAST_PAGE)
+		zeros = !inject_read(x, at, bytes, sizeof(bytes)) && !bytes[0] &&
+			!memcmp(bytes, bytes + 1, sizeof(bytes) - 1);
+	return zeros;
+}
+
+int ledger_forget(struct inject *x, uint64_t ledger, uint64_t number)
+{
+	const struct ledger_entry none = {0};
+
+	return inject_write(x, entry_address(ledger, number), &none, sizeof(none));
 }
 
 int ledger_add(struct inject *x, struct inject_site *sites, size_t count)
@@ -113,7 +158,7 @@ int ledger_add(struct inject *x, struct inject_site *sites, size_t count)
 	for (size_t i = 0; i < count && !err; i++) {
 		if (sites[i].form == INJECT_NONE || sites[i].is_listed)
 			continue;
-		if (x->ledger_count == LEDGER_MOST)
+		if (ledger_is_full(x))
 			return -ENOSPC;
 		sites[i].entry = x->ledger_count++;
 		sites[i].is_listed = true;
@@ -125,44 +170,70 @@ int ledger_add(struct inject *x, struct inject_site *sites, size_t count)
 /* ---- reading one */
 
 struct search {
+	struct inject *x;
 	uint64_t *found; /* addresses */
 	unsigned count;
 };
 
+static bool is_file(const struct mapped_file *m)
+{
+	return str_eq_text(m->path, "/memfd:" OLD_LEDGER_NAME MAPPED_DELETED) &&
+	       m->end - m->start == OLD_LEDGER_SIZE;
+}
+
+static bool is_memory(const struct mapped_file *m)
+{
+	return !m->inode && !m->path.len && !memcmp(m->access, "rw-p", sizeof(m->access)) &&
+	       !((m->end - m->start) % LEDGER_STEP);
+}
+
 static int take_ledger(void *arg, const struct mapped_file *m)
 {
 	struct search *s = arg;
+	struct ledger_head head;
 
-	if (str_eq_text(m->path, "/memfd:" LEDGER_NAME MAPPED_DELETED) &&
-	    m->end - m->start == LEDGER_SIZE && s->count < LEDGERS_MOST)
+	if ((is_file(m) || is_memory(m)) && !ledger_open(s->x, m->start, &head) &&
+	    ledger_size(&head) == m->end - m->start && s->count < LEDGERS_MOST)
 		s->found[s->count++] = m->start;
 	return 0;
 }
 
-unsigned ledger_find(pid_t pid, uint64_t out[LEDGERS_MOST])
+unsigned ledger_find(struct inject *x, uint64_t out[LEDGERS_MOST])
 {
-	struct search s = {.found = out};
+	struct search s = {.x = x, .found = out};
 	struct buf text = BUF_INIT;
 
-	if (!maps_read(pid, &text))
-		maps_parse_all(buf_as_str(&text), pid, take_ledger, &s);
+	if (!maps_read(x->pid, &text))
+		maps_parse_all(buf_as_str(&text), x->pid, take_ledger, &s);
 	buf_free(&text);
 	return s.count;
+}
+
+uint64_t ledger_size(const struct ledger_head *head)
+{
+	return head->magic == LEDGER_MAGIC ? head->size : OLD_LEDGER_SIZE;
 }
 
 int ledger_open(struct inject *x, uint64_t ledger, struct ledger_head *out)
 {
 	int err = inject_read(x, ledger, out, sizeof(*out));
 
-	if (!err && (out->magic != LEDGER_MAGIC || out->count > LEDGER_MOST))
-		err = -EPROTO;
-	return err;
+	if (err)
+		return err;
+	if (out->magic != LEDGER_MAGIC && out->magic != OLD_LEDGER_MAGIC)
+		return -EPROTO;
+	if (ledger_size(out) < LEDGER_STEP || ledger_size(out) >= LEDGER_LARGE)
+		return -EPROTO;
+	return out->count > entries_most(ledger_size(out)) ? -EPROTO : 0;
 }
 
-int ledger_read(struct inject *x, uint64_t ledger, uint64_t number, struct ledger_entry *out)
+int ledger_read(struct inject *x, uint64_t ledger, const struct ledger_head *head, uint64_t number,
+		struct ledger_entry *out)
 {
 	int err = inject_read(x, entry_address(ledger, number), out, sizeof(*out));
 
+	/* Version 0.1 confirms nothing. */
+	out->is_raised |= !out->len && head->magic == OLD_LEDGER_MAGIC;
 	return !err && out->len > INJECT_PATCH_MAX ? -EPROTO : err;
 }
 
@@ -213,67 +284,59 @@ int ledger_lower(struct inject *x, uint64_t ledger, uint64_t number)
 		sizeof(no));
 }
 
-/* ---- sessions that are over */
+/* ---- sessions that are over, and that could not be given back */
 
-static int adopt_entry(struct inject *x, uint64_t ledger, uint64_t number)
+/* Only mapped pages of code, once; what the entry says can be anything. */
+static int adopt_entry(struct inject *x, uint64_t ledger, const struct ledger_head *head,
+		       uint64_t number)
 {
 	struct ledger_entry entry;
-	int err = ledger_read(x, ledger, number, &entry);
+	struct range pages;
+	int err = ledger_read(x, ledger, head, number, &entry);
 
-	/* Only mapped pages of code, once; what it says can be anything. */
-	if (err || entry.len || entry.is_whole ||
-	    !space_is_code(&x->space, entry.patch, entry.semaphore) ||
-	    x->space.planned_count >= ADOPTED_MOST ||
-	    space_is_planned(&x->space, entry.patch, entry.semaphore))
+	if (err || !ledger_pages(x, &entry, &pages) || x->space.planned_count >= ADOPTED_MOST ||
+	    space_is_planned(&x->space, pages.start, pages.end))
 		return 0;
-	return space_adopt(&x->space, entry.patch, entry.semaphore);
+	return space_adopt(&x->space, &pages);
 }
 
-int ledger_take_old(struct inject *x, uint64_t ledger)
+bool ledger_pages(struct inject *x, const struct ledger_entry *entry, struct range *out)
 {
-	struct ledger_head head;
-	int err = 0;
-
-	if (ledger_open(x, ledger, &head) || ledger_tracer_lives(&head))
-		return 0;
-	x->old[x->old_count++] = ledger;
-	for (uint64_t n = 0; n < head.count && !err; n++)
-		err = adopt_entry(x, ledger, n);
-	return err;
+	*out = (struct range){
+		.start = entry->patch, .end = entry->semaphore, .is_bodies = entry->is_whole};
+	return !entry->len && space_is_code(&x->space, out->start, out->end) &&
+	       ledger_is_confirmed(x, entry);
 }
 
 int ledger_find_old(struct inject *x)
 {
 	uint64_t all[LEDGERS_MOST];
-	unsigned count = ledger_find(x->pid, all);
-	int err = 0;
-
-	for (unsigned i = 0; i < count && !err; i++)
-		err = ledger_take_old(x, all[i]);
-	return err;
-}
-
-bool ledger_is_left(struct inject *x, uint64_t ledger)
-{
+	unsigned count = ledger_find(x, all);
 	struct ledger_head head;
 
-	return !ledger_open(x, ledger, &head) && !head.tracer && !head.started;
+	x->old_count = 0;
+	for (unsigned i = 0; i < count; i++)
+		if (!ledger_open(x, all[i], &head) && !ledger_tracer_lives(&head))
+			x->old[x->old_count++] = all[i];
+	return (int)x->old_count;
 }
 
-bool ledger_bodies(struct inject *x, uint64_t ledger, uint64_t number, struct range *out)
+int ledger_adopt_old(struct inject *x)
 {
-	struct ledger_entry entry;
+	struct ledger_head head;
+	int err = 0;
 
-	if (ledger_read(x, ledger, number, &entry) || entry.len || !entry.is_whole)
-		return false;
-	*out = (struct range){.start = entry.patch, .end = entry.semaphore};
-	return space_is_code(&x->space, out->start, out->end);
+	for (unsigned i = 0; i < x->old_count; i++)
+		for (uint64_t n = 0; !ledger_open(x, x->old[i], &head) && n < head.count && !err;
+		     n++)
+			err = adopt_entry(x, x->old[i], &head, n);
+	return err;
 }
 
 static bool find_living_tracer(struct inject *x, struct ledger_head *out)
 {
 	uint64_t all[LEDGERS_MOST];
-	unsigned count = ledger_find(x->pid, all);
+	unsigned count = ledger_find(x, all);
 
 	for (unsigned i = 0; i < count; i++)
 		if (!ledger_open(x, all[i], out) && ledger_tracer_lives(out))

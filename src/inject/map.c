@@ -1,18 +1,16 @@
 /* Mapping memory into another process. What is ours there:
  *
- *	ledger     1 MiB, read-only, named: what `clean` needs          (LEDGER_SIZE)
+ *	ledger     what `clean` needs                          (ledger_size_for())
  *	process    one page, zeroed in a child of fork
  *	kept       one page, as it was in a child of fork
  *	shared     the shared memory of the session
  *
- * in one piece wherever the kernel has room, and pages of code where the jumps of sites lead.
- * A thread may be in it, or return to it, as long as the process lives: so it stays mapped, unless
- * the session's end has seen that none is, and none will. Then the next session unmaps it, all but
- * the landings. */
+ * in one piece, and pages of code where the jumps of sites lead. The ledger is there before the
+ * rest, so that whatever a killed tracer has left is found. All of it is unmapped at the end of the
+ * session (leave.c). */
 #include "inject/inside.h"
 
 #include <errno.h>
-#include <linux/memfd.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
@@ -21,7 +19,7 @@
 #include "symbols/maps.h"
 
 #ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
+#define MAP_FIXED_NOREPLACE 0x100000 /* Linux 4.17, older than all that user mode needs */
 #endif
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -31,7 +29,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define OWN_PAGES 2 /* of the process, not of the session */
+#define HOME_TRIES 8
 
 #define HOME_LOW   0x100000000u
 #define QUIET_LOW  0x7e8000000000u
@@ -43,6 +41,7 @@ struct mapping {
 	struct remote *r;
 	int shared_fd;
 	size_t shared_size;
+	bool shared_is_mapped;
 	struct diag *d;
 };
 
@@ -50,7 +49,7 @@ static int refuse_call(struct mapping *m, int64_t err, const char *what)
 {
 	return diag_error(m->d, (int)err, "user-mode-map",
 			  "cannot trace process %d in user mode: it cannot %s: %s", (int)m->x->pid,
-			  what, strerror((int)-err));
+			  what, remote_error((int)err));
 }
 
 static int64_t map_at(struct remote *r, uint64_t at, size_t size, int prot, int flags, int64_t fd)
@@ -58,29 +57,29 @@ static int64_t map_at(struct remote *r, uint64_t at, size_t size, int prot, int 
 	return CALL(r, SYS_mmap, at, size, (uint64_t)prot, (uint64_t)flags, (uint64_t)fd, 0);
 }
 
-static int map_ledger(struct mapping *m, uint64_t at)
+static size_t own_size(const struct inject *x)
 {
-	uint64_t name = remote_name(m->r, LEDGER_NAME "\0\0\0\0");
-	int64_t fd = CALL(m->r, SYS_memfd_create, name, MFD_CLOEXEC), done;
-
-	if (fd < 0)
-		return refuse_call(m, fd, "create a memory file");
-	done = pass_size(m->x, (int)fd, LEDGER_SIZE);
-	if (!done)
-		done = map_at(m->r, at, LEDGER_SIZE, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd);
-	CALL(m->r, SYS_close, (uint64_t)fd);
-	m->x->ledger = at;
-	return done < 0 ? refuse_call(m, done, "map memory") : 0;
+	return x->ledger_size + OWN_PAGES * PAGE;
 }
 
-static int map_process(struct mapping *m, uint64_t at)
+/* The ledger and the pages of the process. The address was free when it was chosen. */
+static int map_own(struct mapping *m, uint64_t at)
 {
-	int64_t done = map_at(m->r, at, OWN_PAGES * PAGE, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1);
+	int64_t done =
+		map_at(m->r, at, own_size(m->x), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1);
+	int err;
 
-	if (done >= 0)
-		done = CALL(m->r, SYS_madvise, at, PAGE, MADV_WIPEONFORK);
-	return done < 0 ? refuse_call(m, done, "map memory") : 0;
+	if (done == -EEXIST)
+		return -EEXIST;
+	if (done < 0)
+		return refuse_call(m, done, "map memory");
+	m->x->ledger = at;
+	err = ledger_start(m->x);
+	if (err)
+		return refuse_call(m, err, "write memory");
+	done = CALL(m->r, SYS_madvise, at + m->x->ledger_size, PAGE, MADV_WIPEONFORK);
+	return done < 0 ? refuse_call(m, done, "keep memory from its children") : 0;
 }
 
 /* A process that locks all memory that it maps (mlockall(2) with MCL_FUTURE) would have pages for
@@ -91,8 +90,11 @@ static int map_shared(struct mapping *m, uint64_t at)
 
 	if (fd < 0)
 		return refuse_call(m, fd, "receive the shared memory");
-	done = map_at(m->r, at, m->shared_size, PROT_NONE, MAP_SHARED | MAP_FIXED, fd);
+	done = map_at(m->r, at, m->shared_size, PROT_NONE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd);
 	CALL(m->r, SYS_close, (uint64_t)fd);
+	m->shared_is_mapped = done >= 0;
+	if (done == -EEXIST)
+		return -EEXIST;
 	if (done >= 0)
 		CALL(m->r, SYS_munlock, at, m->shared_size);
 	if (done >= 0)
@@ -134,88 +136,56 @@ static void make_present(struct mapping *m)
 		     m->x->present[i].end - m->x->present[i].start, MADV_POPULATE_WRITE);
 }
 
-/* The shared memory of a session is after its ledger and the page of the process. */
-struct leftover {
-	uint64_t start, end;
-};
-
-static int take_leftover(void *arg, const struct mapped_file *f)
+static int map_home_at(struct mapping *m, uint64_t at)
 {
-	struct leftover *l = arg;
+	struct inject_world *world = &m->x->world;
+	int err = map_own(m, at);
 
-	if (f->start != l->start || f->access[3] != 's')
-		return 0;
-	l->end = f->end;
-	return 1;
+	if (err)
+		return err;
+	world->process = at + m->x->ledger_size;
+	world->kept = world->process + PAGE;
+	world->shared = world->process + OWN_PAGES * PAGE;
+	err = map_shared(m, world->shared);
+	if (!err)
+		make_present(m);
+	return err;
 }
 
-static void unmap_bodies(struct mapping *m, uint64_t ledger)
+/* What was mapped of it. */
+static void unmap_home(struct mapping *m)
 {
-	struct ledger_head head;
-	struct range bodies;
-	int err = ledger_open(m->x, ledger, &head);
+	struct inject_world *world = &m->x->world;
 
-	for (uint64_t i = 0; !err && i < head.count; i++)
-		if (ledger_bodies(m->x, ledger, i, &bodies))
-			CALL(m->r, SYS_munmap, bodies.start, bodies.end - bodies.start);
-}
-
-/* A session whose tracer was killed has left its memory. Threads may be in its trampolines still:
- * these find zeros, as they must expect anything there, and the pages are free. */
-static void give_back(struct mapping *m, uint64_t ledger)
-{
-	struct leftover l = {ledger + LEDGER_SIZE + OWN_PAGES * PAGE, 0};
-	struct buf text = BUF_INIT;
-
-	if (!maps_read(m->x->pid, &text))
-		maps_parse_all(buf_as_str(&text), m->x->pid, take_leftover, &l);
-	buf_free(&text);
-	if (l.end && ledger_is_left(m->x, ledger)) {
-		unmap_bodies(m, ledger);
-		CALL(m->r, SYS_munmap, ledger, l.end - ledger);
-		return;
-	}
-	if (l.end)
-		CALL(m->r, SYS_madvise, l.start, l.end - l.start, MADV_REMOVE);
-	CALL(m->r, SYS_munmap, ledger, LEDGER_SIZE);
+	if (world->shared && m->shared_is_mapped)
+		CALL(m->r, SYS_munmap, world->shared, m->shared_size);
+	if (m->x->ledger)
+		CALL(m->r, SYS_munmap, m->x->ledger, own_size(m->x));
+	world->process = world->kept = world->shared = m->x->ledger = 0;
 }
 
 static int map_home(struct mapping *m)
 {
-	size_t size = LEDGER_SIZE + OWN_PAGES * PAGE + m->shared_size;
 	/* No other tracer is here now: two begin with the same thread. */
 	int err = ledger_refuse_second(m->x, m->d);
-	int64_t at = err ? err
-			 : map_at(m->r, choose_home(&m->x->space, size), size, PROT_NONE,
-				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-	struct inject_world *world = &m->x->world;
+	size_t size;
 
+	if (!err && m->x->old_count)
+		err = space_recheck_adopted(&m->x->space, m->x->pid);
 	if (err)
 		return err;
-	if (at < 0)
-		return refuse_call(m, at, "map memory");
-	remote_world(m->r, world);
-	world->process = (uint64_t)at + LEDGER_SIZE;
-	world->kept = world->process + PAGE;
-	world->shared = world->process + OWN_PAGES * PAGE;
-	err = map_process(m, world->process);
-	if (!err)
-		err = map_ledger(m, (uint64_t)at);
-	if (!err)
-		err = map_shared(m, world->shared);
-	if (!err)
-		make_present(m);
-	if (!err)
-		err = ledger_start(m->x);
-	if (!err)
-		err = ledger_adopt(m->x);
-	for (unsigned i = 0; i < m->x->old_count && !err; i++)
-		give_back(m, m->x->old[i]);
-	if (!err)
-		return 0;
-	CALL(m->r, SYS_munmap, (uint64_t)at, size);
-	world->process = world->kept = world->shared = m->x->ledger = 0;
-	return err;
+	m->x->ledger_size = ledger_size_for(m->x);
+	size = own_size(m->x) + m->shared_size;
+	remote_world(m->r, &m->x->world);
+	for (unsigned i = 0; i < HOME_TRIES; i++) {
+		err = map_home_at(m, choose_home(&m->x->space, size));
+		if (!err)
+			return 0;
+		unmap_home(m);
+		if (err != -EEXIST)
+			return err;
+	}
+	return refuse_call(m, err, "map memory");
 }
 
 /* The address was free when it was planned; another thread may have mapped it since. */
@@ -228,15 +198,13 @@ static int map_code(struct mapping *m, const struct range *r)
 			 : map_at(m->r, r->start, size, PROT_READ | PROT_EXEC,
 				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1);
 
-	if (at == (int64_t)r->start)
-		return 0;
-	if (!err)
+	if (at >= 0)
+		at = ledger_confirm_last(m->x);
+	else if (!err)
 		ledger_drop_last(m->x);
-	if (at >= 0) { /* kernels before 4.17 take the address as a wish */
-		CALL(m->r, SYS_munmap, (uint64_t)at, size);
-		at = -EEXIST;
-	}
-	return at == -EEXIST ? -EEXIST : refuse_call(m, at, "map memory for code");
+	if (!at || at == -EEXIST)
+		return (int)at;
+	return refuse_call(m, at, "map memory for code");
 }
 
 /* Sites whose landings are lost can be planned anew; without trampolines the caller must. */
@@ -274,7 +242,7 @@ static int map_in_thread(void *arg)
 {
 	struct mapping *m = arg;
 	uint64_t start = clock_now();
-	int err = remote_begin(m->x, &m->r, m->d);
+	int err = remote_begin(m->x, NULL, &m->r, m->d);
 
 	if (err)
 		return err;

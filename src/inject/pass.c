@@ -129,14 +129,3 @@ int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch)
 	inject_write(x, scratch, zeros, sizeof(zeros));
 	return done;
 }
-
-int pass_size(struct inject *x, int theirs, size_t size)
-{
-	int ours = copy_fd(x->pid, theirs), err;
-
-	if (ours < 0)
-		return ours;
-	err = ftruncate(ours, (off_t)size) ? -errno : 0;
-	close(ours);
-	return err;
-}

@@ -180,6 +180,70 @@ enum inject_state inject_look(struct inject *x, const struct inject_site *s)
 	return is_breakpoint(now) ? SITE_SHADOWED : SITE_GONE;
 }
 
+/* ---- the end of a session */
+
+/* What this session has mapped, and what others could not give back. */
+static void give_back(struct inject *x, const struct threads *t)
+{
+	uint64_t ledgers[LEDGERS_MOST + 1] = {x->ledger};
+	bool is_given[LEDGERS_MOST + 1];
+	unsigned kept = 0;
+
+	memcpy(ledgers + 1, x->old, x->old_count * sizeof(*x->old));
+	x->has_left = true;
+	x->is_inside = threads_are_in(t, x);
+	if (!x->ledger || x->is_inside ||
+	    leave_sessions(x, t, ledgers, 1 + x->old_count, is_given, &x->kept))
+		return;
+	for (unsigned i = 0; i < x->old_count; i++)
+		if (!is_given[1 + i])
+			x->old[kept++] = x->old[i];
+	x->old_count = kept;
+	if (!is_given[0])
+		return;
+	x->ledger = 0;
+	x->world = (struct inject_world){0};
+}
+
+static int try_to_leave(void *arg)
+{
+	struct inject *x = arg;
+	struct threads threads;
+	int err = process_stop(x, &threads);
+
+	if (err)
+		return err;
+	give_back(x, &threads);
+	process_go(x, &threads);
+	return 0;
+}
+
+int inject_leave(struct inject *x)
+{
+	int err = x->ledger ? process_apart(x, try_to_leave, x) : 0;
+
+	if (err == -ESRCH)
+		x->kept = 0;
+	return err;
+}
+
+uint64_t inject_kept(const struct inject *x)
+{
+	return x->kept;
+}
+
+/* Until no thread is in our code, so that all that was begun is complete. */
+static int settle(struct inject *x)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < SETTLE_TRIES && !err && x->is_inside; i++) {
+		usleep(SETTLE_USECS);
+		err = inject_leave(x);
+	}
+	return !err && x->is_inside ? -ETIMEDOUT : err;
+}
+
 /* ---- all threads stopped */
 
 struct change {
@@ -187,13 +251,26 @@ struct change {
 	struct inject_site *sites;
 	size_t count;
 	int (*one)(struct inject *x, struct inject_site *s);
+	bool leaves; /* ... and then gives back what was mapped */
 };
+
+/* The jump whose target changes may have been another tracer's, at a nop that is one again by now.
+ */
+static bool has_lead(struct inject *x, const struct inject_site *s)
+{
+	uint8_t now[INJECT_LEAD_MAX];
+
+	return !s->lead_len ||
+	       (!inject_read(x, s->pc + 1, now, s->lead_len) && !memcmp(now, s->lead, s->lead_len));
+}
 
 /* Is everything as it was planned? */
 static bool is_as_planned(struct inject *x, const struct inject_site *s)
 {
 	uint8_t now[INJECT_PATCH_MAX], offset[4];
 
+	if (!has_lead(x, s))
+		return false;
 	if (!plan_is_mapped(x, s) || read_bytes(x, s, now) || now[0] != s->before[0])
 		return false;
 	/* After a breakpoint on a nop5, our bytes may be in the rest of it. */
@@ -293,22 +370,26 @@ static int change_stopped(void *arg)
 	struct change *c = arg;
 	uint64_t start = clock_now();
 	struct threads threads;
-	int err = threads_stop(c->x->pid, &threads);
+	int err = process_stop(c->x, &threads);
 
 	if (err)
 		return err;
 	c->x->pause.threads = (unsigned)threads.count;
 	c->x->stopped = &threads;
-	err = change_all(c);
+	err = inject_write_late(c->x);
+	if (!err)
+		err = change_all(c);
+	if (!err && c->leaves)
+		give_back(c->x, &threads);
 	c->x->stopped = NULL;
-	threads_resume(&threads);
+	process_go(c->x, &threads);
 	c->x->pause.all_ns += clock_now() - start;
 	return err;
 }
 
 static int change(struct change *c)
 {
-	return process_is_held(c->x) ? change_all(c) : threads_apart(change_stopped, c);
+	return process_apart(c->x, change_stopped, c);
 }
 
 static int say_failed(struct inject *x, int err, const char *what, struct diag *d)
@@ -321,59 +402,26 @@ static int say_failed(struct inject *x, int err, const char *what, struct diag *
 
 int inject_enable(struct inject *x, struct inject_site *sites, size_t count, struct diag *d)
 {
-	struct change c = {x, sites, count, enable_one};
+	struct change c = {.x = x, .sites = sites, .count = count, .one = enable_one};
 	int err = ledger_add(x, sites, count);
 
-	x->is_off = x->is_left = false;
 	return say_failed(x, err ? err : change(&c), "enable", d);
-}
-
-/* A breakpoint on a site, when it is removed, may bring our byte back: of a debugger that has kept
- * that. */
-static bool are_off(struct inject *x, const struct inject_site *sites, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		enum inject_state state = sites[i].is_listed ? inject_look(x, &sites[i]) : SITE_OFF;
-
-		if (state == SITE_ON || state == SITE_SHADOWED)
-			return false;
-	}
-	return true;
 }
 
 int inject_disable(struct inject *x, struct inject_site *sites, size_t count, struct diag *d)
 {
-	struct change c = {x, sites, count, disable_one};
+	struct change c = {.x = x, .sites = sites, .count = count, .one = disable_one};
+
+	return say_failed(x, change(&c), "disable", d);
+}
+
+int inject_disable_all(struct inject *x, struct inject_site *sites, size_t count, struct diag *d)
+{
+	struct change c = {
+		.x = x, .sites = sites, .count = count, .one = disable_one, .leaves = true};
 	int err = say_failed(x, change(&c), "disable", d);
 
-	x->is_off = !err && !x->is_inherited && are_off(x, sites, count);
-	return err;
-}
-
-static int look_for_threads(void *arg)
-{
-	struct inject *x = arg;
-	struct threads threads;
-	int err = threads_stop(x->pid, &threads), inside;
-
-	if (err)
-		return err;
-	inside = threads_are_in(&threads, x);
-	x->is_left = x->is_off && !inside && threads_have_left(&threads, x);
-	threads_resume(&threads);
-	return inside;
-}
-
-int inject_settle(struct inject *x)
-{
-	int inside = space_read(&x->space, x->pid) == -ENOMEM ? -ENOMEM : 1;
-
-	for (unsigned i = 0; i < SETTLE_TRIES && inside > 0 && !process_is_held(x); i++) {
-		inside = threads_apart(look_for_threads, x);
-		if (inside > 0)
-			usleep(SETTLE_USECS);
-	}
-	return inside > 0 ? -ETIMEDOUT : inside;
+	return err ? err : settle(x);
 }
 
 struct writing {
@@ -387,13 +435,13 @@ static int write_stopped(void *arg)
 {
 	const struct writing *w = arg;
 	struct threads threads;
-	int err = threads_stop(w->x->pid, &threads);
+	int err = process_stop(w->x, &threads);
 
 	if (err)
 		return err;
 	err = threads_are_in(&threads, w->x) ? -EAGAIN
 					     : inject_write(w->x, w->address, w->bytes, w->len);
-	threads_resume(&threads);
+	process_go(w->x, &threads);
 	return err;
 }
 
@@ -401,8 +449,7 @@ int inject_write_stopped(struct inject *x, uint64_t address, const void *bytes, 
 {
 	struct writing w = {x, address, bytes, len};
 
-	return process_is_held(x) ? inject_write(x, address, bytes, len)
-				  : threads_apart(write_stopped, &w);
+	return process_apart(x, write_stopped, &w);
 }
 
 /* ---- no thread stopped */

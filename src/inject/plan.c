@@ -446,10 +446,12 @@ int landing_near(struct inject *x, uint64_t near, unsigned size, uint64_t *out)
 	uint64_t distance = x->shelf > near ? x->shelf - near : near - x->shelf;
 
 	if (x->shelf + size > x->shelf_end || distance > REACH / 2) {
-		x->shelf = find_near(x, near, PAGE);
-		x->shelf_end = x->shelf + PAGE;
-		if (!x->shelf)
+		uint64_t page = find_near(x, near, PAGE);
+
+		if (!page)
 			return -ENOSPC;
+		x->shelf = page + INJECT_MARGIN;
+		x->shelf_end = page + PAGE;
 	}
 	*out = x->shelf;
 	x->shelf += (size + 15) & ~15u;
@@ -458,7 +460,11 @@ int landing_near(struct inject *x, uint64_t near, unsigned size, uint64_t *out)
 
 int inject_reserve(struct inject *x, uint64_t near, size_t size, uint64_t *out)
 {
-	size = (size + PAGE - 1) & ~(size_t)(PAGE - 1);
-	*out = find_near(x, near, size);
-	return *out ? space_take(&x->space, *out, size, true) : -ENOSPC;
+	size_t whole = (INJECT_MARGIN + size + PAGE - 1) & ~(size_t)(PAGE - 1);
+	uint64_t start = find_near(x, near, whole);
+	int err = start ? space_take(&x->space, start, whole, true) : -ENOSPC;
+
+	if (!err)
+		*out = start + INJECT_MARGIN;
+	return err;
 }

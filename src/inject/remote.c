@@ -16,6 +16,8 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/buf.h"
@@ -29,13 +31,22 @@
 #define ASLEEP_NS 250000000u /* asleep for this time: nothing wakes it, as after vfork() */
 #define LAST_PAGE 4096u	     /* of code: after the end of it there is padding */
 
+enum remote_state {
+	REMOTE_READY,
+	REMOTE_ENDED,	/* its process has */
+	REMOTE_LATE,	/* it did not stop in time */
+	REMOTE_FAULTED, /* the stub did: somebody has changed it */
+};
+
 struct remote {
 	struct inject *x;
 	struct thread thread;
 	bool is_held; /* by our ptrace, before and after */
-	bool is_dead;
+	bool is_lent; /* one of several that are stopped */
+	enum remote_state state;
 	struct user_regs_struct regs; /* as they were */
 	uint64_t mask;
+	uint64_t sent; /* signals that others have sent it meanwhile: 1 << number - 1 */
 };
 
 /* ---- the stub */
@@ -167,6 +178,24 @@ static int stop_some_thread(struct inject *x, struct thread *out)
 	return err;
 }
 
+const char *remote_error(int err)
+{
+	static const struct {
+		int err;
+		const char *text;
+	} texts[] = {
+		{-ETIMEDOUT, "it sleeps in the kernel"},
+		{-ETIME, "a thread of it did not stop in time"},
+		{-ESTALE, "its code was changed meanwhile"},
+		{-EBUSY, "another process is debugging it"},
+	};
+
+	for (size_t i = 0; i < COUNT(texts); i++)
+		if (texts[i].err == err)
+			return texts[i].text;
+	return strerror(-err);
+}
+
 static int refuse_thread(struct inject *x, int err, struct diag *d)
 {
 	if (err == -EPERM && x->is_filtered)
@@ -176,15 +205,44 @@ static int refuse_thread(struct inject *x, int err, struct diag *d)
 			"(seccomp), which only root can suspend",
 			(int)x->pid);
 	return diag_error(d, err, "user-mode-stop", "cannot stop process %d: %s", (int)x->pid,
-			  err == -ETIMEDOUT ? "it sleeps in the kernel"
-			  : err == -EBUSY   ? "another process is tracing it"
-					    : strerror(-err));
+			  err == -EBUSY ? "another process is tracing it" : remote_error(err));
 }
 
 static int refuse_program(struct inject *x, struct diag *d)
 {
 	return diag_error(d, -ENOTSUP, "user-mode-32",
 			  "cannot trace process %d in user mode: it runs 32-bit code", (int)x->pid);
+}
+
+/* What the CPU raises. A blocked one would make the kernel forget the program's handler. */
+#define BIT(sig) (UINT64_C(1) << ((sig)-1))
+#define FAULTS	 (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE) | BIT(SIGTRAP) | BIT(SIGSYS))
+
+/* A signal that is not blocked: the program never gets one that the stub has raised, and later one
+ * that another process has sent. What to let it go on with; -ESTALE: the stub was changed. */
+static int take_signal(struct remote *r, int sig)
+{
+	siginfo_t info;
+
+	if (sig > 64 || !(FAULTS & BIT(sig)))
+		return sig; /* SIGSTOP: when we are gone, the process stops */
+	if (ptrace(PTRACE_GETSIGINFO, r->thread.tid, NULL, &info))
+		return -ESRCH;
+	if (info.si_code > 0)
+		return -ESTALE;
+	r->sent |= BIT(sig);
+	return 0;
+}
+
+static int await_stop(struct remote *r)
+{
+	struct patience patience = patience_begin(r->thread.tid);
+	int stop;
+
+	while (!(stop = thread_next_stop(r->thread.tid, WNOHANG | (r->is_held ? 0 : WNOWAIT))))
+		if (!patience_wait(&patience))
+			return -ETIME;
+	return stop;
 }
 
 /* Let it run to the next entry to or exit from a system call. */
@@ -196,23 +254,24 @@ static int run_to_call(void *arg)
 	for (;;) {
 		if (ptrace(PTRACE_SYSCALL, r->thread.tid, NULL, (void *)(long)sig))
 			return -ESRCH;
-		stop = thread_next_stop(r->thread.tid, r->is_held ? 0 : WNOWAIT);
+		stop = await_stop(r);
 		if (stop < 0)
 			return stop;
 		if (stop == CALL_STOP)
 			return 0;
-		/* SIGSTOP cannot be blocked; when we are gone, the process stops. */
-		sig = stop >> 8 ? 0 : stop;
+		sig = stop >> 8 ? 0 : take_signal(r, stop);
+		if (sig < 0)
+			return sig;
 	}
 }
 
-/* The thread is in the stub, with all signals blocked. ORDER: so that it can go on alone after
- * each step. */
+/* The thread is in the stub, with all signals blocked that the CPU does not raise. ORDER: so that
+ * it can go on alone after each step. */
 static int enter_stub(struct remote *r)
 {
 	struct user_regs_struct regs;
 	uint8_t stub[STUB_SIZE];
-	uint64_t all = UINT64_MAX;
+	uint64_t blocked = ~FAULTS;
 	int err = cpu_keep_call(r->thread.tid, &r->regs, run_to_call, r);
 
 	if (err)
@@ -223,7 +282,7 @@ static int enter_stub(struct remote *r)
 	cpu_enter_stub(&regs, r->x->space.stub);
 	if (!err)
 		err = cpu_set(r->thread.tid, &regs);
-	if (!err && ptrace(PTRACE_SETSIGMASK, r->thread.tid, (void *)sizeof(all), &all))
+	if (!err && ptrace(PTRACE_SETSIGMASK, r->thread.tid, (void *)sizeof(blocked), &blocked))
 		err = -errno;
 	return err;
 }
@@ -259,31 +318,43 @@ static int open_thread(struct remote *r, struct diag *d)
 
 static void close_thread(struct remote *r)
 {
+	if (r->is_lent)
+		return;
+	r->x->poker = 0;
 	if (r->is_held)
 		ptrace(PTRACE_SETOPTIONS, r->thread.tid, NULL, NULL);
 	else
 		thread_resume(&r->thread);
 }
 
-int remote_begin(struct inject *x, struct remote **out, struct diag *d)
+static int begin(struct remote *r, struct diag *d)
+{
+	int err = 0;
+
+	if (!r->is_held && !r->is_lent)
+		err = stop_some_thread(r->x, &r->thread);
+	if (err)
+		return refuse_thread(r->x, err, d);
+	r->x->poker = r->thread.tid;
+	err = open_thread(r, d);
+	if (err)
+		close_thread(r);
+	return err;
+}
+
+int remote_begin(struct inject *x, const struct thread *stopped, struct remote **out,
+		 struct diag *d)
 {
 	struct remote *r = calloc(1, sizeof(*r));
-	int err = 0;
+	int err;
 
 	if (!r)
 		return -ENOMEM;
 	r->x = x;
-	r->is_held = process_is_held(x);
-	r->thread.tid = x->pid;
-	if (!r->is_held)
-		err = stop_some_thread(x, &r->thread);
-	if (err)
-		err = refuse_thread(x, err, d);
-	if (!err) {
-		err = open_thread(r, d);
-		if (err)
-			close_thread(r);
-	}
+	r->is_lent = stopped;
+	r->is_held = !stopped && process_is_held(x);
+	r->thread.tid = stopped ? stopped->tid : x->pid;
+	err = begin(r, d);
 	if (err)
 		free(r);
 	else
@@ -293,13 +364,26 @@ int remote_begin(struct inject *x, struct remote **out, struct diag *d)
 
 /* ---- calls */
 
+static enum remote_state state_after(int err)
+{
+	return err == -ETIME ? REMOTE_LATE : err == -ESTALE ? REMOTE_FAULTED : REMOTE_ENDED;
+}
+
+static int64_t result_of(const struct remote *r)
+{
+	static const int results[] = {
+		[REMOTE_ENDED] = -ESRCH, [REMOTE_LATE] = -ETIME, [REMOTE_FAULTED] = -ESTALE};
+
+	return results[r->state];
+}
+
 int64_t remote_call(struct remote *r, long number, const uint64_t args[6])
 {
 	struct user_regs_struct regs = r->regs;
 	int err;
 
-	if (r->is_dead)
-		return -ESRCH;
+	if (r->state != REMOTE_READY)
+		return result_of(r);
 	cpu_prepare_call(&regs, r->x->space.stub, number, args);
 	err = cpu_set(r->thread.tid, &regs);
 	if (!err)
@@ -308,24 +392,44 @@ int64_t remote_call(struct remote *r, long number, const uint64_t args[6])
 		err = run_to_call(r);
 	if (!err)
 		err = cpu_get(r->thread.tid, &regs);
-	r->is_dead = err != 0;
-	return err ? -ESRCH : cpu_result(&regs);
+	if (!err)
+		return cpu_result(&regs);
+	r->state = state_after(err);
+	return result_of(r);
 }
 
-uint64_t remote_name(struct remote *r, const char name[16])
+/* One that is late may run anything by now: it is stopped once more, to be put back to where it
+ * was. If that fails, it is let go when this thread of ours ends. */
+static bool catch_late(struct remote *r)
 {
-	uint64_t at = r->x->space.stub + STUB_SIZE - 16;
+	struct patience patience = patience_begin(r->thread.tid);
+	int stop;
 
-	return inject_write(r->x, at, name, 16) ? 0 : at;
+	if (ptrace(PTRACE_INTERRUPT, r->thread.tid, NULL, NULL))
+		return false;
+	while (!(stop = thread_next_stop(r->thread.tid, WNOHANG)))
+		if (!patience_wait(&patience))
+			return false;
+	return stop > 0;
+}
+
+static void send_again(const struct remote *r)
+{
+	for (int sig = 1; sig <= 64; sig++)
+		if (r->sent & BIT(sig))
+			syscall(SYS_tgkill, r->x->pid, r->thread.tid, sig);
 }
 
 void remote_end(struct remote *r)
 {
 	static const uint8_t zeros[STUB_SIZE];
 
-	ptrace(PTRACE_SETSIGMASK, r->thread.tid, (void *)sizeof(r->mask), &r->mask);
-	cpu_set(r->thread.tid, &r->regs);
-	inject_write(r->x, r->x->space.stub, zeros, sizeof(zeros));
+	if (r->state != REMOTE_LATE || catch_late(r)) {
+		cpu_set(r->thread.tid, &r->regs);
+		ptrace(PTRACE_SETSIGMASK, r->thread.tid, (void *)sizeof(r->mask), &r->mask);
+		inject_write(r->x, r->x->space.stub, zeros, sizeof(zeros));
+		send_again(r);
+	}
 	close_thread(r);
 	free(r);
 }
@@ -373,9 +477,10 @@ void stubs_sweep(struct inject *x, const struct threads *t)
 	(void)x, (void)t;
 }
 
-int remote_begin(struct inject *x, struct remote **out, struct diag *d)
+int remote_begin(struct inject *x, const struct thread *stopped, struct remote **out,
+		 struct diag *d)
 {
-	(void)x, (void)out;
+	(void)x, (void)stopped, (void)out;
 	return diag_error(d, -ENOTSUP, "user-mode-cpu", "user mode needs an x86-64 or aarch64 CPU");
 }
 
@@ -395,10 +500,9 @@ void remote_world(struct remote *r, struct inject_world *out)
 	(void)r, (void)out;
 }
 
-uint64_t remote_name(struct remote *r, const char name[16])
+const char *remote_error(int err)
 {
-	(void)r, (void)name;
-	return 0;
+	return strerror(-err);
 }
 
 #endif

@@ -190,13 +190,38 @@ static int plan_page(struct space *s, uint64_t page, bool is_bodies)
 	return 0;
 }
 
-int space_adopt(struct space *s, uint64_t start, uint64_t end)
+/* In pages of trampolines there is room for nothing else. */
+int space_adopt(struct space *s, const struct range *pages)
 {
-	if (array_grow(s->planned, s->planned_count, s->planned_cap))
-		return -ENOMEM;
-	s->planned[s->planned_count++] = (struct range){.start = start, .end = end};
+	int err = array_grow(s->planned, s->planned_count, s->planned_cap);
+
+	if (!err && pages->is_bodies)
+		err = array_grow(s->pieces, s->piece_count, s->piece_cap);
+	if (err)
+		return err;
+	s->planned[s->planned_count++] = (struct range){
+		.start = pages->start, .end = pages->end, .is_bodies = pages->is_bodies};
 	s->mapped_count = s->planned_count;
+	if (pages->is_bodies)
+		s->pieces[s->piece_count++] = (struct piece){pages->start, pages->end};
 	return 0;
+}
+
+int space_recheck_adopted(struct space *s, pid_t pid)
+{
+	int err = space_read(s, pid);
+
+	for (size_t i = 0; i < s->mapped_count && !err;) {
+		struct range *r = &s->planned[i], other = *r;
+
+		if (space_is_code(s, r->start, r->end)) {
+			i++;
+			continue;
+		}
+		*r = s->planned[--s->mapped_count];
+		s->planned[s->mapped_count] = other;
+	}
+	return err;
 }
 
 int space_take(struct space *s, uint64_t start, size_t size, bool is_bodies)

@@ -25,13 +25,13 @@
 #include "base/file.h"
 #include "symbols/maps.h"
 
-#define ASLEEP_NS    2000000u /* asleep for this time: it waits for a child of vfork(), perhaps */
-#define WAIT_MAX_NS  10000000000u /* for a thread that may run: the machine may be busy */
-#define BUSY_NS	     500000000u	  /* for another tracer to let go */
-#define STAT_MAX     8192
-#define STACK_WORDS  1024	 /* read at once */
-#define LEAVING_MOST 1024	 /* threads whose stacks are looked at when a session ends */
-#define STACK_MOST   (16u << 20) /* bytes of a stack that are looked at */
+#define ASLEEP_NS   2000000u	/* asleep for this time: it waits for a child of vfork(), perhaps */
+#define LATE_NS	    1000000000u /* for a thread that runs */
+#define STARVED_NS  10000000000u /* for one that may run, and that the machine does not let run */
+#define BUSY_NS	    500000000u	 /* for another tracer to let go */
+#define STAT_MAX    8192
+#define STACK_WORDS 1024	/* read at once */
+#define STACK_MOST  (16u << 20) /* bytes of a stack that are looked at */
 
 /* ---- a thread of ours for it */
 
@@ -112,6 +112,37 @@ static bool is_end(char state)
 	return state == 'Z' || state == 'X';
 }
 
+/* ---- how long a thread is waited for */
+
+/* Nanoseconds that it has been on a CPU. */
+static uint64_t time_of(pid_t tid)
+{
+	char text[64];
+	struct str words = str_of(text, process_read_start(tid, "schedstat", text, sizeof(text)));
+	uint64_t time;
+
+	return str_to_u64(str_cut(&words, ' '), &time) ? 0 : time;
+}
+
+struct patience patience_begin(pid_t tid)
+{
+	return (struct patience){.tid = tid, .start = clock_now(), .ran = time_of(tid)};
+}
+
+bool patience_wait(struct patience *p)
+{
+	uint64_t waited = clock_now() - p->start;
+
+	if (waited > STARVED_NS ||
+	    (waited > LATE_NS && (state_of(p->tid) != 'R' || time_of(p->tid) != p->ran)))
+		return false;
+	if (p->turns++ < 50)
+		sched_yield();
+	else
+		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+	return true;
+}
+
 /* ---- one thread */
 
 /* -EBUSY: another tracer has it. */
@@ -182,29 +213,24 @@ static int look_for_stop(pid_t tid)
 
 /* waitid(2) is silent about the end of a main thread while other threads that have ended, too, are
  * held by us: their ends are not ours to collect. So its state is asked for. */
-int thread_wait(struct thread *t, uint64_t patience)
+int thread_wait(struct thread *t, uint64_t asleep_ns)
 {
-	uint64_t start = clock_now(), now, awake = start; /* when it was last seen so */
+	struct patience patience = patience_begin(t->tid);
+	uint64_t now, awake = patience.start; /* when it was last seen so */
 	int found;
 
-	for (unsigned turn = 0; !(found = look_for_stop(t->tid)); turn++) {
-		char state;
+	while (!(found = look_for_stop(t->tid))) {
+		char state = patience.turns < 50 ? 'R' : state_of(t->tid);
 
-		if (turn < 50) {
-			sched_yield();
-			continue;
-		}
-		state = state_of(t->tid);
 		if (is_end(state))
 			return -ESRCH;
 		now = clock_now();
 		if (state != 'D')
 			awake = now;
-		if (now - awake > patience)
+		if (now - awake > asleep_ns)
 			return -ETIMEDOUT;
-		if (now - start > WAIT_MAX_NS)
+		if (!patience_wait(&patience))
 			return -ETIME;
-		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 	}
 #ifdef INJECT_HAS_CPU
 	if (found > 0)
@@ -252,11 +278,6 @@ static uint64_t hex_word(struct str word)
 	return str_cut(&word, 'x').len != 1 || str_to_hex(word, &value) ? 0 : value;
 }
 
-/* Where a thread is, and its stack; 0: not known. */
-struct place {
-	uint64_t pc, sp;
-};
-
 /* Of a thread that sleeps in the kernel: the last words of /proc/TID/syscall. */
 static struct place place_asleep(pid_t tid)
 {
@@ -268,17 +289,18 @@ static struct place place_asleep(pid_t tid)
 		before = word;
 		word = str_cut(&rest, ' ');
 	}
-	return (struct place){hex_word(word), hex_word(before)}; /* 0: "running" */
+	return (struct place){hex_word(word), hex_word(before), 0}; /* 0: "running" */
 }
 
-static struct place place_of(const struct thread *t)
+struct place thread_place(const struct thread *t)
 {
 	struct user_regs_struct regs;
 
 	if (!t->is_stopped)
 		return place_asleep(t->tid);
-	return cpu_get(t->tid, &regs) ? (struct place){0}
-				      : (struct place){cpu_pc(&regs), cpu_sp(&regs)};
+	if (cpu_get(t->tid, &regs))
+		return (struct place){0};
+	return (struct place){cpu_pc(&regs), cpu_sp(&regs), cpu_thread_pointer(t->tid, &regs)};
 }
 #else
 static void repeat_call(const struct thread *t)
@@ -286,11 +308,7 @@ static void repeat_call(const struct thread *t)
 	(void)t;
 }
 
-struct place {
-	uint64_t pc, sp;
-};
-
-static struct place place_of(const struct thread *t)
+struct place thread_place(const struct thread *t)
 {
 	(void)t;
 	return (struct place){0};
@@ -400,7 +418,7 @@ int threads_stop(pid_t pid, struct threads *out)
 
 void threads_resume(struct threads *t)
 {
-	for (size_t i = 0; i < t->count; i++)
+	for (size_t i = 0; i < t->count && !t->is_held; i++)
 		if (!t->all[i].is_ended)
 			thread_resume(&t->all[i]);
 	free(t->all);
@@ -411,7 +429,7 @@ void threads_resume(struct threads *t)
 bool threads_are_at(const struct threads *t, uint64_t start, uint64_t end)
 {
 	for (size_t i = 0; i < t->count; i++) {
-		uint64_t at = t->all[i].is_ended ? end : place_of(&t->all[i]).pc;
+		uint64_t at = t->all[i].is_ended ? end : thread_place(&t->all[i]).pc;
 
 		if (!at || (at >= start && at < end))
 			return true;
@@ -439,14 +457,12 @@ static bool is_planned(const struct space *s, uint64_t at)
 /* Code that a stack may lead to. */
 struct target {
 	uint64_t start, end;
-	const struct space *planned; /* only pages of ours between them; NULL: all */
 };
 
 static bool has_word(const uint64_t *words, size_t count, const struct target *to)
 {
 	for (size_t i = 0; i < count; i++)
-		if (words[i] >= to->start && words[i] < to->end &&
-		    (!to->planned || is_planned(to->planned, words[i])))
+		if (words[i] >= to->start && words[i] < to->end)
 			return true;
 	return false;
 }
@@ -470,10 +486,10 @@ static bool stack_leads_to(struct inject *x, uint64_t sp, const struct target *t
 
 bool threads_return_to(struct inject *x, const struct threads *t, uint64_t start, uint64_t end)
 {
-	const struct target to = {start, end, NULL};
+	const struct target to = {start, end};
 
 	for (size_t i = 0; i < t->count; i++)
-		if (!t->all[i].is_ended && stack_leads_to(x, place_of(&t->all[i]).sp, &to))
+		if (!t->all[i].is_ended && stack_leads_to(x, thread_place(&t->all[i]).sp, &to))
 			return true;
 	return false;
 }
@@ -489,40 +505,10 @@ static bool waits_at(const struct inject *x, uint64_t at)
 bool threads_are_in(const struct threads *t, const struct inject *x)
 {
 	for (size_t i = 0; i < t->count; i++) {
-		uint64_t at = t->all[i].is_ended ? UINT64_MAX : place_of(&t->all[i]).pc;
+		uint64_t at = t->all[i].is_ended ? UINT64_MAX : thread_place(&t->all[i]).pc;
 
 		if (!at || (is_planned(&x->space, at) && !waits_at(x, at)))
 			return true;
 	}
 	return false;
-}
-
-static struct target target_of(const struct space *s)
-{
-	struct target to = {UINT64_MAX, 0, s};
-
-	for (size_t i = 0; i < s->planned_count; i++) {
-		to.start = s->planned[i].start < to.start ? s->planned[i].start : to.start;
-		to.end = s->planned[i].end > to.end ? s->planned[i].end : to.end;
-	}
-	return to;
-}
-
-/* Of many threads it is not asked. */
-bool threads_have_left(const struct threads *t, struct inject *x)
-{
-	const struct target to = target_of(&x->space);
-
-	if (t->count > LEAVING_MOST)
-		return false;
-	for (size_t i = 0; i < t->count; i++) {
-		struct place at;
-
-		if (t->all[i].is_ended)
-			continue;
-		at = place_of(&t->all[i]);
-		if (!at.pc || is_planned(&x->space, at.pc) || stack_leads_to(x, at.sp, &to))
-			return false;
-	}
-	return true;
 }

@@ -9,11 +9,13 @@
 
 struct undoing {
 	struct inject *x;
-	const uint64_t *ledgers;
+	uint64_t ledgers[LEDGERS_MOST];
 	unsigned count;
 	pid_t only; /* ledgers of this tracer; 0: of those that are gone */
 	int undone;
 	pid_t busy; /* a tracer that is not gone */
+	bool is_given[LEDGERS_MOST];
+	uint64_t kept; /* bytes */
 };
 
 static int undo_entry(struct inject *x, const struct ledger_entry *e)
@@ -44,10 +46,10 @@ int undo_ledger(struct inject *x, uint64_t ledger, pid_t only, pid_t *busy)
 	for (uint64_t i = 0; i < head.count; i++) {
 		struct ledger_entry entry;
 
-		if (ledger_read(x, ledger, i, &entry))
+		if (ledger_read(x, ledger, &head, i, &entry))
 			continue;
 		count += undo_entry(x, &entry);
-		if (entry.is_raised)
+		if (entry.len && entry.is_raised)
 			ledger_lower(x, ledger, i);
 	}
 	return count;
@@ -57,93 +59,117 @@ static int undo_stopped(void *arg)
 {
 	struct undoing *u = arg;
 	struct threads threads;
-	int err = threads_stop(u->x->pid, &threads);
+	int err = process_stop(u->x, &threads);
 
 	for (unsigned i = 0; i < u->count && !err; i++)
 		u->undone += undo_ledger(u->x, u->ledgers[i], u->only, &u->busy);
 	if (err)
 		return err;
 	stubs_sweep(u->x, &threads);
-	threads_resume(&threads);
+	if (!u->busy)
+		leave_sessions(u->x, &threads, u->ledgers, u->count, u->is_given, &u->kept);
+	process_go(u->x, &threads);
 	return 0;
 }
 
-int undo_old(struct inject *x)
+static int undo_ledgers(struct undoing *u)
 {
-	struct undoing u = {.x = x, .ledgers = x->old, .count = x->old_count};
-	int err = x->old_count ? threads_apart(undo_stopped, &u) : 0;
-
-	return err ? err : u.undone;
+	return u->count ? process_apart(u->x, undo_stopped, u) : 0;
 }
 
-/* Is one of these ledgers of this tracer? What others trace is not stopped for nothing. */
-static bool has_ledger_of(struct inject *x, const uint64_t *ledgers, unsigned count, pid_t tracer)
+/* What is gone is not there any more for those who plan. */
+int undo_old(struct inject *x)
 {
+	struct undoing u = {.x = x};
+	int err;
+
+	u.count = (unsigned)ledger_find_old(x);
+	if (!u.count)
+		return 0;
+	memcpy(u.ledgers, x->old, sizeof(u.ledgers));
+	err = undo_ledgers(&u);
+	x->old_count = 0;
+	for (unsigned i = 0; i < u.count; i++)
+		if (!u.is_given[i])
+			x->old[x->old_count++] = u.ledgers[i];
+	if (!err)
+		err = space_read(&x->space, x->pid);
+	return err ? err : ledger_adopt_old(x);
+}
+
+/* Those of this tracer. What others trace is not stopped for nothing. */
+static unsigned find_ours(struct inject *x, uint64_t ledgers[LEDGERS_MOST], pid_t tracer)
+{
+	unsigned count = ledger_find(x, ledgers), ours = 0;
 	struct ledger_head head;
 
 	for (unsigned i = 0; i < count; i++)
 		if (!ledger_open(x, ledgers[i], &head) && ledger_is_of(&head, tracer))
-			return true;
-	return false;
+			ledgers[ours++] = ledgers[i];
+	return ours;
 }
 
-/* The number of sites; -ENOENT: there is no ledger. */
-static int undo(pid_t pid, pid_t only, pid_t *busy, struct diag *d)
+/* *sites: how many. -ENOENT: there is no ledger. */
+static int undo(pid_t pid, struct undoing *u, struct diag *d)
 {
-	uint64_t ledgers[LEDGERS_MOST];
-	struct undoing u = {.only = only, .ledgers = ledgers};
-	int err;
+	int err = process_open(pid, &u->x, d);
 
-	u.count = ledger_find(pid, ledgers);
-	if (!u.count && only)
-		return -ENOENT;
-	err = process_open(pid, &u.x, d);
-	if (!err && (!u.count || (only && !has_ledger_of(u.x, ledgers, u.count, only))))
-		err = -ENOENT;
-	if (!err)
-		err = threads_apart(undo_stopped, &u);
-	process_close(u.x);
-	*busy = u.busy;
-	return err ? err : u.undone;
+	if (err)
+		return err;
+	u->count = u->only ? find_ours(u->x, u->ledgers, u->only) : ledger_find(u->x, u->ledgers);
+	err = u->count ? undo_ledgers(u) : -ENOENT;
+	process_close(u->x);
+	return err;
+}
+
+static void say_kept(pid_t pid, uint64_t kept, struct diag *d)
+{
+	if (!kept)
+		return;
+	diag_warn(d, "clean-kept",
+		  "%llu KiB of nopal's memory stay mapped in process %d, since a thread may return "
+		  "to code there",
+		  (unsigned long long)kept / 1024, (int)pid);
+	diag_hint(d, "try again later, or trace the process");
 }
 
 int inject_clean(pid_t pid, struct diag *d)
 {
-	pid_t busy = 0;
-	int done = undo(pid, 0, &busy, d);
+	struct undoing u = {0};
+	int err = undo(pid, &u, d);
 
-	if (done == -ENOENT)
-		return diag_error(d, done, "nothing-to-clean",
+	if (err == -ENOENT)
+		return diag_error(d, err, "nothing-to-clean",
 				  "no tracer has left anything in process %d", (int)pid);
-	if (!busy)
-		return done;
-	diag_error(d, -EBUSY, "still-traced", "process %d is tracing process %d", (int)busy,
+	say_kept(pid, u.busy ? 0 : u.kept, d);
+	if (err || !u.busy)
+		return err ? err : u.undone;
+	diag_error(d, -EBUSY, "still-traced", "process %d is tracing process %d", (int)u.busy,
 		   (int)pid);
-	diag_hint(d, "end it: kill %d", (int)busy);
+	diag_hint(d, "end it: kill %d", (int)u.busy);
 	return -EBUSY;
 }
 
 bool inject_is_inherited(pid_t pid)
 {
 	uint64_t ledgers[LEDGERS_MOST];
-	unsigned count = ledger_find(pid, ledgers);
 	struct inject *x;
 	bool is;
 
-	if (!count || process_look(pid, &x))
+	if (process_look(pid, &x))
 		return false;
-	is = has_ledger_of(x, ledgers, count, getpid());
+	is = find_ours(x, ledgers, getpid()) > 0;
 	process_close(x);
 	return is;
 }
 
 static int clean_child(void *arg, pid_t pid)
 {
-	pid_t busy;
+	struct undoing u = {.only = getpid()};
 
 	(void)arg;
 	if (pid != getpid())
-		undo(pid, getpid(), &busy, NULL);
+		undo(pid, &u, NULL);
 	return 0;
 }
 

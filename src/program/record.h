@@ -96,8 +96,12 @@ struct run_stats {
 	uint64_t missed;       /* user mode: processes that had a file with probes mapped, and ended
 				  before they were traced */
 	struct str missed_file; /* ... the first of these; the engine's */
-	bool had_children;  /* user mode: the process has had children, which were to be traced */
-	uint64_t waited;    /* user mode: times that the tracer came too late: threads went on */
+	bool had_children; /* user mode: the process has had children, which were to be traced */
+	uint64_t waited;   /* user mode: times that the tracer came too late: threads went on */
+	uint64_t kept; /* user mode: bytes that stay mapped in so many processes, the first of them
+			*/
+	unsigned kept_processes;
+	int32_t kept_pid;
 	uint64_t disturbed; /* user mode: sites on which others had breakpoints at the end */
 	uint64_t spoiled;   /* user mode: parts of rings that made no sense, as a traced process
 			       has written there */

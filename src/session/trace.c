@@ -407,6 +407,21 @@ static void tell_missed_in_user_mode(const struct run_stats *stats, bool is_repo
 			(unsigned long long)stats->disturbed, stats->disturbed == 1 ? "" : "s");
 }
 
+/* Memory that could not be unmapped. */
+static void tell_kept(const struct run_stats *stats, struct diag *d)
+{
+	if (!stats->kept)
+		return;
+	diag_warn(d, "user-mode-kept",
+		  "%llu KiB of nopal's memory stay mapped in %u process%s (%d%s), since a thread "
+		  "may return to code there",
+		  (unsigned long long)stats->kept / 1024, stats->kept_processes,
+		  stats->kept_processes == 1 ? "" : "es", (int)stats->kept_pid,
+		  stats->kept_processes == 1 ? "" : ", ...");
+	diag_hint(d, "'nopal clean %d', or the next trace of the process, tries again",
+		  (int)stats->kept_pid);
+}
+
 /* What the kernel's filter by process left out: children without --follow, files. */
 static void tell_left_out(struct nopal_trace *t, struct diag *d)
 {
@@ -423,6 +438,7 @@ static void tell_left_out(struct nopal_trace *t, struct diag *d)
 			  stats.children == 1 ? " that was" : "es that were");
 		diag_hint(d, "--follow%s traces them too", t->pid ? "" : " with one -p");
 	}
+	tell_kept(&stats, d);
 	tell_missed_in_user_mode(&stats, t->watch && !t->later.lost, d);
 	if (stats.had_children && !t->watch)
 		tell_no_news(d);

@@ -25,6 +25,9 @@
 #define PAUSE_FIRST   100000u /* ns between two looks at the rings */
 #define PAUSE_LAST    10000000u
 #define PAUSE_KNOCKS  1000000u	  /* ... where a thread may not make a call to wake us */
+#define LEAVE_TRIES   3
+#define LEAVE_USECS   50000
+#define LEAVE_NS      200000000u
 #define FIRST_PIDS    0xeffffffcu /* inode of the first pid namespace */
 
 /* ---- open, close */
@@ -607,6 +610,19 @@ static int native_wait_fd(struct engine *engine)
 	return ((struct native *)engine)->wait_fd;
 }
 
+static void count_kept(const struct native *e, struct run_stats *out)
+{
+	for (size_t i = e->process_count; i--;) {
+		uint64_t kept = inject_kept(e->processes[i]->x);
+
+		if (!kept)
+			continue;
+		out->kept += kept;
+		out->kept_processes++;
+		out->kept_pid = inject_pid(e->processes[i]->x);
+	}
+}
+
 static void native_stats(struct engine *engine, struct run_stats *out)
 {
 	struct native *e = (struct native *)engine;
@@ -621,6 +637,8 @@ static void native_stats(struct engine *engine, struct run_stats *out)
 	if (e->is_stopped)
 		out->missed = trail_missed(&e->trail, &out->missed_file);
 	out->waited = e->given_up + (e->store ? knock_given_up(e->store) : 0);
+	if (e->has_left)
+		count_kept(e, out);
 	out->none_seen = e->is_attached && e->has_sites && !e->any_reached;
 }
 
@@ -655,9 +673,32 @@ static void native_stop(struct engine *engine)
 	set_timer(e, PAUSE_LAST);
 }
 
+/* Memory that a thread could return to when the run stopped. */
+static void leave(struct native *e)
+{
+	uint64_t start = clock_now();
+	bool any = true;
+
+	for (unsigned i = 0; i < LEAVE_TRIES && any && clock_now() - start < LEAVE_NS; i++) {
+		any = false;
+		for (size_t k = 0; k < e->process_count; k++)
+			any |= inject_kept(e->processes[k]->x) > 0;
+		if (any)
+			usleep(LEAVE_USECS);
+		for (size_t k = 0; k < e->process_count; k++)
+			if (inject_kept(e->processes[k]->x))
+				inject_leave(e->processes[k]->x);
+	}
+}
+
 static void native_detach(struct engine *engine)
 {
+	struct native *e = (struct native *)engine;
+
 	native_stop(engine);
+	if (!e->has_left)
+		leave(e);
+	e->has_left = true;
 }
 
 static void native_dump(struct engine *engine, struct buf *out)

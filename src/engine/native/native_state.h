@@ -81,6 +81,7 @@ struct native {
 	bool is_refused;     /* the process that was chosen cannot be traced */
 	uint64_t stopped_at; /* ns */
 	bool is_attached, is_stopped, is_over;
+	bool has_left; /* the memory was given back, as far as could be */
 };
 
 /* A process with none of the sites yet; the engine closes it. */

@@ -87,7 +87,7 @@ static int find_area(struct native_process *p, uint64_t pc, size_t size, struct 
 	if (err)
 		return err;
 	size += native_blob_size + ALIGN;
-	size = size < AREA_SIZE ? AREA_SIZE : size;
+	size = size < AREA_SIZE ? AREA_SIZE - INJECT_MARGIN : size;
 	err = inject_reserve(p->x, pc, size, &a.start);
 	if (err)
 		return err;
@@ -169,7 +169,8 @@ static int reserve_areas(struct native_process *p)
 
 static int write_inside(struct native_process *p, struct native_area *a)
 {
-	int err = a->has_inside ? 0 : inject_write(p->x, a->start, native_blob, native_blob_size);
+	int err = a->has_inside ? 0
+				: inject_write_code(p->x, a->start, native_blob, native_blob_size);
 
 	a->has_inside |= !err;
 	return err;
@@ -309,7 +310,7 @@ int native_process_write(struct native_process *p, struct native_code *code)
 	int err = code_finish_native(code);
 
 	if (!err)
-		err = inject_write(p->x, code->address, code->bytes.ptr, code->bytes.len);
+		err = inject_write_code(p->x, code->address, code->bytes.ptr, code->bytes.len);
 	code_close(code);
 	return err;
 }
@@ -365,7 +366,8 @@ static int make_trampoline(struct native_process *p, const struct native_store *
 		code_open(&code, place.landing);
 		err = native_generate(&place, steps->all, steps->count, &code, d);
 		if (!err && code.bytes.len <= room) {
-			err = inject_write(p->x, place.landing, code.bytes.ptr, code.bytes.len);
+			err = inject_write_code(p->x, place.landing, code.bytes.ptr,
+						code.bytes.len);
 			area->next += (code.bytes.len + ALIGN - 1) / ALIGN * ALIGN;
 			p->sites[site].body = place.landing;
 			steps->done = steps->count;
@@ -454,7 +456,5 @@ bool native_process_lacks_semaphores(struct native_process *p)
 
 int native_process_disarm(struct native_process *p, struct diag *d)
 {
-	int err = inject_disable(p->x, p->sites, p->count, d);
-
-	return err ? err : inject_settle(p->x);
+	return inject_disable_all(p->x, p->sites, p->count, d);
 }
