@@ -562,6 +562,58 @@ addresses() {
 	grep -qx 'went on' "$dir/went"
 }
 
+@test "a handler on another stack, above a handler that returns to the code of a session: nothing on a thread's own stack shows it" {
+	cat >"$dir/nest.c" <<-END
+		#include <signal.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <time.h>
+		#include <unistd.h>
+		#include <sys/sdt.h>
+		static volatile int go = 1;
+		static volatile int inner = 0;
+		static void wait_there(int sig) /* on the alternate stack */
+		{
+			struct timespec pause = {1, 0};
+			inner = 1;
+			while (access("$dir/over", F_OK))
+				nanosleep(&pause, NULL);
+			go = 0;
+		}
+		static void nest(int sig) /* on the stack that the trampoline is on */
+		{
+			raise(SIGUSR2);
+		}
+		int main(void)
+		{
+			stack_t other = {.ss_sp = malloc(65536), .ss_size = 65536};
+			struct sigaction action = {.sa_handler = wait_there, .sa_flags = SA_ONSTACK};
+			sigaltstack(&other, NULL);
+			sigaction(SIGUSR2, &action, NULL);
+			signal(SIGUSR1, nest);
+			puts("ready");
+			fflush(stdout);
+			for (long n = 0; go; n++)
+				DTRACE_PROBE1(nest, hit, n);
+			puts("went on");
+			return 0;
+		}
+	END
+	cc -O2 -I"$ROOT/include" -o "$dir/nest" "$dir/nest.c"
+	"$dir/nest" >"$dir/went" 3>&- &
+	target=$!
+	awaits test -s "$dir/went"
+	start_tracer "usdt:$dir/nest:nest:hit { \$s = 0; for (\$i : 0..1000) { \$s += \$i; } @s = sum(\$s) }" --user -p $target
+	sleep 0.3
+	kill -USR1 $target
+	sleep 0.3
+	stop_tracer
+	says user-mode-kept "stay mapped in 1 process ($target)" "$messages"
+	: >"$dir/over"
+	wait $target
+	grep -qx 'went on' "$dir/went"
+}
+
 @test "kill -9 of the tracer at random moments, and nopal clean" {
 	start_target "$tick" loop 100000000 2 1
 	for i in $(seq 10); do
