@@ -105,9 +105,7 @@ struct nopal_trace_options {
 	/* Headers of C that the script includes before its own, one a line; and the folders where
 	 * headers are looked for. NULL: none. */
 	const char *headers, *header_dirs;
-	/* In user mode, move the instruction after a probe where that is the only way to trace it;
-	 * see doc/user-mode.md. Aligned, as `follow` is. */
-	bool displace __attribute__((aligned(sizeof(size_t))));
+	bool unused __attribute__((aligned(sizeof(size_t))));
 	/* Trace only these processes, which the run ends with the last of; without `pid`, `command`
 	 * and `follow`. */
 	const pid_t *pids;

@@ -19,28 +19,7 @@ struct look {
 	struct buf out;
 	unsigned forms[INJECT_FORMS]; /* how many of each form, in this image */
 	unsigned all, reached;	      /* in all images */
-	unsigned displaceable;	      /* in this image, of those that are not reached */
 };
-
-/* Would --displace reach it? */
-static bool is_displaceable(struct look *l, const struct inject_site *s)
-{
-	struct inject_site other = {.pc = s->pc, .reads = s->reads};
-	int err;
-
-	inject_may_displace(l->x, true);
-	err = inject_plan(l->x, &other);
-	inject_may_displace(l->x, false);
-	return !err && other.form != INJECT_NONE;
-}
-
-static void print_unreached(struct look *l, const struct inject_site *s)
-{
-	bool is = is_displaceable(l, s);
-
-	buf_printf(&l->out, "no        %s%s\n", s->why, is ? "; --displace traces it" : "");
-	l->displaceable += is;
-}
 
 static void print_site(struct look *l, const struct site *site, const struct inject_site *s)
 {
@@ -52,7 +31,7 @@ static void print_site(struct look *l, const struct site *site, const struct inj
 	buf_fill(&l->out, ' ', name.len < 40 ? 40 - name.len : 0);
 	buf_printf(&l->out, " 0x%012llx  ", (unsigned long long)s->pc);
 	if (s->form == INJECT_NONE)
-		print_unreached(l, s);
+		buf_printf(&l->out, "no        %s\n", s->why);
 	else
 		buf_printf(&l->out, "%s\n", inject_form_name(s->form));
 	l->forms[s->form]++;
@@ -61,13 +40,12 @@ static void print_site(struct look *l, const struct site *site, const struct inj
 
 static int look_at_site(struct look *l, const struct found_image *image, const struct site *site)
 {
-	const struct attach at = {.args = site->args, .arg_count = site->arg_count};
 	uint64_t addresses[MAPPED_MOST];
 	unsigned count =
 		inject_find(l->x, image->file->inode, site->offset, addresses, MAPPED_MOST);
 
 	for (unsigned i = 0; i < count; i++) {
-		struct inject_site s = {.pc = addresses[i], .reads = native_reads(NULL, &at)};
+		struct inject_site s = {.pc = addresses[i]};
 		int err = inject_plan(l->x, &s);
 
 		if (err)
@@ -89,8 +67,6 @@ static void sum_up(struct look *l)
 		if (l->forms[i])
 			buf_printf(&l->out, "%s%u %s", before++ ? ", " : ": ", l->forms[i],
 				   inject_form_name((enum inject_form)i));
-	if (l->displaceable)
-		buf_printf(&l->out, "; %u more with --displace", l->displaceable);
 	buf_text(&l->out, "\n\n");
 	l->all += all;
 	l->reached += all - none;
@@ -107,7 +83,6 @@ static int look_at_image(void *arg, const struct found_image *image, const size_
 	buf_escaped(&l->out, image->path);
 	buf_char(&l->out, '\n');
 	memset(l->forms, 0, sizeof(l->forms));
-	l->displaceable = 0;
 	for (size_t i = 0; i < count && !err; i++)
 		err = look_at_site(l, image, &image->sites->sites[matches[i]]);
 	sum_up(l);

@@ -454,11 +454,6 @@ void inject_waits_at(struct inject *x, uint64_t address)
 		x->waits[x->wait_count++] = address;
 }
 
-void inject_may_displace(struct inject *x, bool may)
-{
-	x->may_displace = may;
-}
-
 const struct inject_pause *inject_pause(const struct inject *x)
 {
 	return &x->pause;

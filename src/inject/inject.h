@@ -30,7 +30,8 @@ enum inject_form {
 	INJECT_PUN,	  /* 90: becomes e9, and the next four bytes, as they are, its offset */
 	INJECT_PADDED,	  /* 90 .. c3, then padding: a jump whose last bytes are in the padding */
 	INJECT_RETARGET,  /* 90 .. e9 rel32: a jump or call that follows gets another target */
-	INJECT_DISPLACED, /* 90, then an instruction of 5 bytes or more, which is moved */
+	INJECT_DISPLACED, /* an instruction of 5 bytes or more, which is moved; of the C library
+			     only */
 	INJECT_RETURN,	  /* c3, then padding: a jump over both, or as a pun; of the loader only */
 	INJECT_BRANCH,	  /* aarch64: nop becomes b, in one piece */
 	INJECT_FORMS,
@@ -40,7 +41,7 @@ const char *inject_form_name(
 	enum inject_form form); /* "nop10", "nop5", "pun", "padded", "retarget", ... */
 
 #define INJECT_PATCH_MAX 5
-#define INJECT_LEAD_MAX	 32
+#define INJECT_LEAD_MAX	 1
 #define INJECT_DETOURS	 15 /* breakpoints on some of 4 instructions */
 #define INJECT_COPY_MAX	 15
 /* Bytes from a site to memory for its code that inject_reserve() has found for another. */
@@ -53,7 +54,6 @@ const char *inject_form_name(
 struct inject_site {
 	uint64_t pc;	    /* where its note says it is */
 	uint64_t semaphore; /* address of its 16 bits; 0: none */
-	uint32_t reads;	    /* general registers that its trampoline reads; 1 << number */
 	enum inject_form form;
 	const char *why; /* INJECT_NONE: "its memory cannot be read"; static */
 	bool is_taken;	 /* ... or that something is mapped where its jump would lead, at present */
@@ -66,10 +66,9 @@ struct inject_site {
 	/* ... and where it goes with a breakpoint on an instruction in its offset */
 	uint64_t detours[INJECT_DETOURS];
 	uint8_t detour_count;
-	bool is_far;	  /* its trampoline may be anywhere */
-	bool is_call;	  /* INJECT_RETARGET: the trampoline comes between a call and its target */
-	uint32_t changed; /* general registers with other values in the trampoline than at `pc` */
-	uint64_t resume;  /* where the site goes on */
+	bool is_far;	 /* its trampoline may be anywhere */
+	bool is_call;	 /* INJECT_RETARGET: the trampoline comes between a call and its target */
+	uint64_t resume; /* where the site goes on */
 	/* An instruction that is run first then, and where it leads: resume is the former; 0: none.
 	 */
 	uint64_t copy, copy_end;
@@ -120,11 +119,8 @@ unsigned inject_find(struct inject *x, uint64_t inode, uint64_t offset, uint64_t
  * not. */
 uint64_t inject_find_data(struct inject *x, uint64_t inode, uint64_t offset, uint64_t pc);
 
-/* May instructions be moved from now on, where there is no other way? See displace.c. */
-void inject_may_displace(struct inject *x, bool may);
 /* Fill in all from `form` on for the site at site->pc, and reserve what it needs. Always says
- * something: site->form or site->why. What is in `reads` has its value of `pc`; of other registers
- * `changed` says it. -ENOMEM. */
+ * something: site->form or site->why. -ENOMEM. */
 int inject_plan(struct inject *x, struct inject_site *site);
 /* Has the process mapped something else where the site's jump leads, before inject_map() could, or
  * just when it was planned? */
@@ -217,10 +213,6 @@ int inject_disable_all(struct inject *x, struct inject_site *sites, size_t count
 /* Try once more to unmap what a thread may return to. 0 or -errno. */
 int inject_leave(struct inject *x);
 uint64_t inject_kept(const struct inject *x); /* bytes that are mapped still */
-/* The bytes that switch it, with no thread stopped, once the site was enabled; not of
- * INJECT_RETARGET and INJECT_DISPLACED (-ENOTSUP).
- */
-int inject_toggle(struct inject *x, struct inject_site *site, bool on);
 enum inject_state inject_look(struct inject *x, const struct inject_site *site);
 /* Would a breakpoint at the address keep threads from the site's trampoline? */
 bool inject_jumps_across(const struct inject_site *site, uint64_t address);

@@ -126,7 +126,6 @@ struct inject {
 	unsigned present_count;
 	uint64_t old[LEDGERS_MOST]; /* ledgers of sessions that are over */
 	unsigned old_count;
-	bool may_displace;
 	struct inject_known *known;    /* NULL: nothing is kept */
 	bool has_left;		       /* inject_leave() was tried */
 	bool is_inside;		       /* ... and a thread was in our code */
@@ -255,7 +254,7 @@ void stubs_sweep(struct inject *x, const struct threads *t);
 
 int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch);
 
-/* ---- plan.c, jumps.c, padding.c, displace.c */
+/* ---- plan.c, jumps.c, padding.c */
 
 #if defined(__aarch64__)
 #define LANDING_FAR 4 /* b */
@@ -301,7 +300,7 @@ const char *describe_bytes(const uint8_t code[PLAN_BYTES]);
 /* For the table of forms: 1 when it is the site's form, 0 when it is not, with a reason in s->why
  * if it nearly was; -ENOMEM. */
 typedef int try_form_fn(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES]);
-try_form_fn try_jump, try_call, try_padded, try_branch, try_displaced;
+try_form_fn try_jump, try_call, try_padded, try_branch;
 /* The bytes of the jump at a landing; how many; 0: `to` is too far. */
 unsigned landing_bytes(uint64_t at, uint64_t to, unsigned room, uint8_t out[LANDING_FAR]);
 /* Does a direct jump or call lead to one of these bytes, or is it not known? They are padding, or
@@ -325,18 +324,12 @@ bool plan_is_mapped(const struct inject *x, const struct inject_site *s);
 bool plan_is_disturbed(const struct inject *x, uint64_t patch, unsigned len, uint64_t fixed,
 		       unsigned fixed_len);
 
-/* Can an instruction be run elsewhere, without a fault? *relative: its distance to an address, of 4
- * bytes; NULL: it has none. */
-bool can_move(const uint8_t *insn, const uint8_t **relative);
 /* own.c: the next bytes of `syscall`, whether an instruction begins there or not; NULL: none. */
 const uint8_t *find_syscall(const uint8_t *at, const uint8_t *end);
 /* own.c: system calls in this code that may make a filter, as places; how many, or -ENOMEM. *all:
  * there are no others. */
 int own_plan(struct inject *x, uint64_t start, const uint8_t *code, size_t len,
 	     struct inject_place *out, unsigned most, bool *all);
-
-/* Memory of an instruction that is always mapped: of the image, or of the stack. */
-bool memory_is_sure(const uint8_t *modrm, uint8_t rex);
 
 /* ---- known.c: what was found in the code of files */
 

@@ -172,6 +172,108 @@ static unsigned copied_from(const struct insn *i, unsigned reg)
 	return (i->opcode == 0x8b || i->opcode == 0x63) && i->reg == reg ? i->rm : NO_REG;
 }
 
+/* ---- can the instruction be run elsewhere? */
+
+enum kind {
+	KIND_NONE,
+	KIND_PLAIN,  /* registers and constants by its opcode */
+	KIND_MODRM,  /* registers, or memory */
+	KIND_FIRST,  /* ... and another instruction unless reg of ModRM is 0 */
+	KIND_SECOND, /* ... is 0 or 1 */
+	KIND_GROUP,  /* ... is below 6: the others divide */
+	KIND_LEA,    /* an address that is not accessed */
+	KIND_BRANCH, /* to an address at its end */
+};
+
+struct opcodes {
+	uint8_t first, last, kind;
+};
+
+/* clang-format off */
+static const struct opcodes one_byte[] = {
+	{0x00, 0x03, KIND_MODRM},  {0x08, 0x0b, KIND_MODRM}, {0x10, 0x13, KIND_MODRM}, /* add or adc */
+	{0x18, 0x1b, KIND_MODRM},  {0x20, 0x23, KIND_MODRM}, {0x28, 0x2b, KIND_MODRM}, /* sbb and sub */
+	{0x30, 0x33, KIND_MODRM},  {0x38, 0x3b, KIND_MODRM},			       /* xor cmp */
+	{0x05, 0x05, KIND_PLAIN},  {0x0d, 0x0d, KIND_PLAIN}, {0x15, 0x15, KIND_PLAIN}, /* ... $, %eax */
+	{0x1d, 0x1d, KIND_PLAIN},  {0x25, 0x25, KIND_PLAIN}, {0x2d, 0x2d, KIND_PLAIN},
+	{0x35, 0x35, KIND_PLAIN},  {0x3d, 0x3d, KIND_PLAIN}, {0xa9, 0xa9, KIND_PLAIN},
+	{0x63, 0x63, KIND_MODRM},  {0x69, 0x69, KIND_MODRM}, {0x6b, 0x6b, KIND_MODRM}, /* movslq imul */
+	{0x80, 0x81, KIND_MODRM},  {0x83, 0x85, KIND_MODRM}, {0x88, 0x8b, KIND_MODRM}, /* ... $, test, mov */
+	{0x8d, 0x8d, KIND_LEA},	   {0xb8, 0xbf, KIND_PLAIN},			       /* lea; mov $ */
+	{0xc0, 0xc1, KIND_MODRM},  {0xc6, 0xc7, KIND_FIRST},			       /* shl ..; mov $ */
+	{0xf6, 0xf7, KIND_GROUP},  {0xfe, 0xff, KIND_SECOND},			       /* test not neg mul; inc dec */
+};
+
+static const struct opcodes after_0f[] = {
+	{0x10, 0x11, KIND_MODRM}, {0x28, 0x29, KIND_MODRM}, {0x40, 0x4f, KIND_MODRM}, /* movups movaps cmov */
+	{0x57, 0x57, KIND_MODRM}, {0x6e, 0x6f, KIND_MODRM}, {0x7e, 0x7f, KIND_MODRM}, /* xorps movd movdqa */
+	{0x80, 0x8f, KIND_BRANCH}, {0x90, 0x9f, KIND_MODRM}, {0xaf, 0xaf, KIND_MODRM}, /* jcc setcc imul */
+	{0xb6, 0xb7, KIND_MODRM}, {0xbe, 0xbf, KIND_MODRM}, {0xef, 0xef, KIND_MODRM}, /* movzx movsx pxor */
+};
+/* clang-format on */
+
+static enum kind kind_of(const struct opcodes *table, size_t count, uint8_t opcode)
+{
+	for (size_t i = 0; i < count; i++)
+		if (opcode >= table[i].first && opcode <= table[i].last)
+			return table[i].kind;
+	return KIND_NONE;
+}
+
+/* Memory of an instruction that is always mapped: of the image, or of the stack. */
+static bool memory_is_sure(const uint8_t *modrm, uint8_t rex)
+{
+	unsigned mod = modrm[0] >> 6, rm = modrm[0] & 7;
+
+	return (mod == 0 && rm == 5) ||
+	       (mod != 3 && rm == 4 && modrm[1] == 0x24 && !(rex & 3)); /* n(%rip), n(%rsp) */
+}
+
+/* ... or no memory; *relative: its distance from the instruction, if it has one. */
+static bool is_sure(const uint8_t *modrm, uint8_t rex, enum kind kind, const uint8_t **relative)
+{
+	unsigned mod = modrm[0] >> 6, rm = modrm[0] & 7;
+
+	if (mod == 3)
+		return kind != KIND_LEA;
+	if (mod == 0 && rm == 5)
+		*relative = modrm + 1;
+	return kind == KIND_LEA || memory_is_sure(modrm, rex);
+}
+
+/* Can an instruction be run elsewhere, without a fault? *relative: its distance to an address, of 4
+ * bytes; NULL: it has none. */
+static bool can_move(const uint8_t *insn, const uint8_t **relative)
+{
+	enum kind kind;
+	unsigned reg;
+	uint8_t rex = 0;
+
+	*relative = NULL;
+	insn += *insn == 0x66;
+	if ((*insn & 0xf0) == 0x40)
+		rex = *insn++;
+	if (*insn == 0x0f) {
+		insn++;
+		kind = kind_of(after_0f, COUNT(after_0f), *insn);
+	} else {
+		kind = kind_of(one_byte, COUNT(one_byte), *insn);
+	}
+	insn++;
+	reg = *insn >> 3 & 7;
+	switch (kind) {
+	case KIND_NONE: return false;
+	case KIND_PLAIN: return true;
+	case KIND_BRANCH: *relative = insn; return true;
+	case KIND_FIRST: return !reg && is_sure(insn, rex, kind, relative);
+	case KIND_SECOND: return reg < 2 && is_sure(insn, rex, kind, relative);
+	case KIND_GROUP: return reg < 6 && is_sure(insn, rex, kind, relative);
+	case KIND_MODRM:
+	case KIND_LEA: return is_sure(insn, rex, kind, relative);
+	}
+	return false;
+}
+
 /* Can it be run elsewhere? Reading memory may fault, which then has another address; before a
  * system call of a library none does. */
 static bool is_movable(const struct insn *i)

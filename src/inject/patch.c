@@ -452,31 +452,6 @@ int inject_write_stopped(struct inject *x, uint64_t address, const void *bytes, 
 	return process_apart(x, write_stopped, &w);
 }
 
-/* ---- no thread stopped */
-
-/* May its bytes change while threads run? */
-static bool can_toggle(enum inject_form form)
-{
-#if defined(__aarch64__)
-	return form == INJECT_BRANCH;
-#else
-	return form != INJECT_NONE && !form_is_whole(form);
-#endif
-}
-
-int inject_toggle(struct inject *x, struct inject_site *s, bool on)
-{
-	int err;
-
-	if (!can_toggle(s->form) || !s->is_listed)
-		return -ENOTSUP;
-	err = inject_write(x, s->patch, on ? s->after : s->before,
-			   form_is_whole(s->form) ? s->len : 1);
-	if (!err)
-		s->is_on = on;
-	return err;
-}
-
 /* We have raised it, so where it is 0 there are other data by now. */
 static void forget_raised(struct inject *x, struct inject_site *s)
 {

@@ -379,10 +379,6 @@ static int plan_bytes(struct inject *x, struct inject_site *s)
 			done = forms[i % COUNT(forms)].try(x, s, code);
 	}
 	x->space.spare = 0;
-#if !defined(__aarch64__)
-	if (!done)
-		done = try_displaced(x, s, code);
-#endif
 	if (done == 1)
 		s->why = NULL;
 	return done < 0 ? done : 0;
@@ -390,8 +386,7 @@ static int plan_bytes(struct inject *x, struct inject_site *s)
 
 int inject_plan(struct inject *x, struct inject_site *s)
 {
-	*s = (struct inject_site){
-		.pc = s->pc, .semaphore = s->semaphore, .reads = s->reads, .why = no_memory};
+	*s = (struct inject_site){.pc = s->pc, .semaphore = s->semaphore, .why = no_memory};
 	return plan_bytes(x, s);
 }
 

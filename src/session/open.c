@@ -397,7 +397,6 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 		.is_held = t->images_held,
 		.follow_forks = t->pid && t->options.follow,
 		.ring_bytes = session_ring_bytes(t),
-		.displace = t->options.displace,
 		.may_grow = t->facts.needs_images,
 		.data_later = t->facts.needs_images && t->facts.sends_data,
 		.detach_later = t->options.detach_later,

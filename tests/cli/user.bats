@@ -442,36 +442,6 @@ input()' "$dir/pluglib" 70
 	[ "$status" != 0 ]
 }
 
-@test "--displace: a site whose jump would lead into the program itself" {
-	[ -e /usr/include/x86_64-linux-gnu/sys/sdt.h ] || skip "no header with 1-byte nops"
-	cat >"$dir/moved.c" <<-'END'
-		#include <stdio.h>
-		#include <sys/sdt.h>
-		static __attribute__((noinline)) void hit(int i)
-		{
-			DTRACE_PROBE1(moved, hit, i);
-			__asm__ volatile("movl $1, %%esi" ::: "esi");
-		}
-		int main(void)
-		{
-			getchar();
-			for (int i = 0; i < 1000; i++)
-				hit(i);
-			return 0;
-		}
-	END
-	cc -O2 -o "$dir/moved" "$dir/moved.c"
-	start_target "$dir/moved"
-	run "$NOPAL" doctor -p $target
-	echo "$output"
-	[[ $output == *"0 of 1 site can be traced in user mode; 1 more with --displace"* ]]
-	start_tracer "usdt:$dir/moved:moved:hit { @n = count(); @s = sum(arg0) }" --engine=native --displace -p $target
-	go_on
-	cat "$output_file"
-	grep -qx '@n: 1000' "$output_file"
-	grep -qx '@s: 499500' "$output_file"
-}
-
 # mapped: how many mappings of nopal's memory, and of code without a file, the target has.
 mapped() {
 	grep -cE 'memfd:nopal|r-xp 00000000 00:00 0 +$' "/proc/$target/maps" || true

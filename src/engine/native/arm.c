@@ -56,9 +56,8 @@ static int add_left_out(struct native_left_out *left, const struct native_step *
 static int judge_attach(const struct native *e, struct native_process *p,
 			const struct native_step *step, struct native_left_out *left)
 {
-	const char *why = native_is_given(e, step->attach)
-				  ? NULL
-				  : native_process_problem(p, step->clause, step->attach);
+	const char *why =
+		native_is_given(e, step->attach) ? NULL : native_process_problem(p, step->attach);
 
 	left->any_good |= !why;
 	return places_add(&left->all, step->attach) ?: (why ? add_left_out(left, step, why) : 0);

@@ -53,9 +53,6 @@ uint32_t native_frame_size(const struct clause *c);
 
 /* engine_ops.unreadable: why this engine cannot read an operand; NULL: it can. */
 const char *native_unreadable(const struct arch *arch, const struct operand *o);
-/* The general registers that a clause at an attachment reads, and those that any of its arguments
- * needs, as instructions number them: 1 << number. `c` may be NULL. */
-uint32_t native_reads(const struct clause *c, const struct attach *at);
 /* Why this engine cannot do what the instruction asks for; NULL: it can. */
 const char *native_undoable(const struct program *p, const struct insn *in);
 

@@ -85,31 +85,6 @@ const char *native_unreadable(const struct arch *arch, const struct operand *o)
 			: "only general and vector registers can be read in the process itself";
 }
 
-static uint32_t bit_of(uint8_t id)
-{
-	int reg = id == REG_NONE ? ASM_NONE : asm_general(id);
-
-	return reg == ASM_NONE ? 0 : UINT32_C(1) << reg;
-}
-
-uint32_t native_reads(const struct clause *c, const struct attach *at)
-{
-	uint32_t all = 0;
-
-	for (unsigned i = 0; i < at->arg_count; i++) {
-		const struct operand *o = &at->args[i].operand;
-
-		if (o->kind == OPERAND_REG)
-			all |= bit_of(o->reg);
-		else if (o->kind == OPERAND_MEM || o->kind == OPERAND_ADDRESS)
-			all |= bit_of(o->base) | bit_of(o->index);
-	}
-	for (uint32_t i = 0; c && i < c->insn_count; i++)
-		if (c->code[i].op == OP_REG)
-			all |= bit_of((uint8_t)c->code[i].imm);
-	return all;
-}
-
 void native_reg(struct gen *g, const struct insn *in)
 {
 	read_reg(g, (uint8_t)in->imm, 8, 0, false, ACC);

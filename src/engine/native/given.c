@@ -132,7 +132,7 @@ static int offer_step(void *arg, const struct engine_step *step)
 
 	if (native_is_given(o->e, step->attach) || places_have(o->batch, step->attach) ||
 	    attach_is_tracers(step->attach) ||
-	    (o->process && !native_process_problem(o->process, step->clause, step->attach)))
+	    (o->process && !native_process_problem(o->process, step->attach)))
 		return 0;
 	return offer_place(o, step->attach);
 }

@@ -24,7 +24,7 @@
 #define SCRATCH_COUNT 64
 #define PAUSE_FIRST   100000u /* ns between two looks at the rings */
 #define PAUSE_LAST    10000000u
-#define PAUSE_KNOCKS  1000000u	  /* ... where a thread may not make a call to wake us */
+#define PAUSE_KNOCKS  1000000u /* ... where a thread may not make a call to wake us */
 #define LEAVE_TRIES   3
 #define LEAVE_USECS   50000
 #define LEAVE_NS      200000000u
@@ -87,7 +87,7 @@ int native_open_process(struct native *e, pid_t pid, struct native_process **out
 	int err = array_grow(e->processes, e->process_count, e->process_cap);
 
 	if (!err)
-		err = native_process_open(pid, e->options.displace, out, d);
+		err = native_process_open(pid, out, d);
 	if (!err)
 		(*out)->expects_library = e->options.may_grow;
 	if (!err)
@@ -232,7 +232,7 @@ static const char *native_unreachable(const struct engine *engine, const struct 
 		return "a program that is begun later would not wait until it is traced";
 	if (!chosen(e))
 		return e->is_refused ? "the process cannot be traced in user mode" : NULL;
-	why = native_process_problem(chosen(e), c, at);
+	why = native_process_problem(chosen(e), at);
 	if (why)
 		native_process_leave(chosen(e), at);
 	return why;

@@ -30,7 +30,7 @@
 
 /* ---- opening */
 
-int native_process_open(pid_t pid, bool displace, struct native_process **out, struct diag *d)
+int native_process_open(pid_t pid, struct native_process **out, struct diag *d)
 {
 	struct native_process *p = calloc(1, sizeof(*p));
 	int err;
@@ -42,7 +42,6 @@ int native_process_open(pid_t pid, bool displace, struct native_process **out, s
 		native_process_close(p);
 		return err;
 	}
-	inject_may_displace(p->x, displace);
 	*out = p;
 	return 0;
 }
@@ -233,22 +232,6 @@ int native_process_settle(struct native_process *p, const struct native_store *s
 	return err;
 }
 
-/* Another form may begin where registers have changed that a clause reads. */
-static void judge_changed(struct native_process *p, size_t site)
-{
-	struct inject_site *s = &p->sites[site];
-
-	for (size_t i = 0; i < p->steps[site].count && s->form != INJECT_NONE; i++) {
-		const struct native_step *step = &p->steps[site].all[i];
-		const char *why = native_site_problem(s, step->clause, step->attach);
-
-		if (!why)
-			continue;
-		s->form = INJECT_NONE;
-		s->why = why;
-	}
-}
-
 /* Of the sites that have no trampoline yet. */
 static int map_landings(struct native_process *p, const struct native_store *s, struct diag *d)
 {
@@ -260,7 +243,6 @@ static int map_landings(struct native_process *p, const struct native_store *s, 
 		if (p->steps[i].count == p->steps[i].done || !inject_is_lost(p->x, site))
 			continue;
 		err = native_process_settle(p, s, site, d);
-		judge_changed(p, i);
 	}
 	return err;
 }

@@ -70,12 +70,11 @@ struct native_process {
 };
 
 /* Errors and messages are those of inject_open(). */
-int native_process_open(pid_t pid, bool displace, struct native_process **out, struct diag *d);
+int native_process_open(pid_t pid, struct native_process **out, struct diag *d);
 void native_process_close(struct native_process *p); /* NULL is fine; disables nothing */
-/* Why the clause cannot run at the attachment's site here; NULL: it can, or the site is not mapped
+/* Why no clause can run at the attachment's site here; NULL: it can, or the site is not mapped
  * (yet). */
-const char *native_process_problem(struct native_process *p, const struct clause *c,
-				   const struct attach *at);
+const char *native_process_problem(struct native_process *p, const struct attach *at);
 /* Has it mapped a site of the attachment? */
 bool native_process_has(const struct native_process *p, const struct attach *at);
 /* The kernel traces it, and with it what cannot be traced beside that. */
@@ -126,10 +125,6 @@ int native_process_refresh(struct native_process *p);
 
 /* ---- what sites.c and process.c share */
 
-/* Why the clause cannot run at the site; NULL: it can. It may have been planned for another clause,
- * which reads less. */
-const char *native_site_problem(const struct inject_site *s, const struct clause *c,
-				const struct attach *at);
 /* A moment, in which what a process is about to do may be done. */
 void native_process_pause(void);
 

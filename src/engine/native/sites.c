@@ -77,10 +77,9 @@ static int plan_site(struct native_process *p, struct inject_site *site)
 	return err;
 }
 
-static int add_site(struct native_process *p, const struct clause *c, const struct attach *at,
-		    uint64_t pc)
+static int add_site(struct native_process *p, const struct attach *at, uint64_t pc)
 {
-	struct inject_site site = {.pc = pc, .reads = native_reads(c, at)};
+	struct inject_site site = {.pc = pc};
 	int err = plan_site(p, &site);
 
 	if (err)
@@ -100,9 +99,8 @@ static void find_semaphore(struct native_process *p, struct inject_site *s, cons
 	p->has_semaphores |= s->semaphore != 0;
 }
 
-/* The sites of a clause's attachment, planned: how many; their numbers in `out`. */
-static int find_sites(struct native_process *p, const struct clause *c, const struct attach *at,
-		      size_t out[MAPPED_MOST])
+/* The sites of an attachment, planned: how many; their numbers in `out`. */
+static int find_sites(struct native_process *p, const struct attach *at, size_t out[MAPPED_MOST])
 {
 	uint64_t addresses[MAPPED_MOST + 1];
 	unsigned count = at->file ? inject_find(p->x, at->file->inode, at->offset, addresses,
@@ -115,7 +113,7 @@ static int find_sites(struct native_process *p, const struct clause *c, const st
 	}
 	for (unsigned i = 0; i < count; i++) {
 		struct inject_site *s = find_site(p, at->file->inode, addresses[i]);
-		int err = s ? 0 : add_site(p, c, at, addresses[i]);
+		int err = s ? 0 : add_site(p, at, addresses[i]);
 
 		if (err)
 			return err;
@@ -126,26 +124,15 @@ static int find_sites(struct native_process *p, const struct clause *c, const st
 	return (int)count;
 }
 
-const char *native_site_problem(const struct inject_site *s, const struct clause *c,
-				const struct attach *at)
-{
-	if (s->form == INJECT_NONE)
-		return s->why;
-	return s->changed & native_reads(c, at)
-		       ? "the code before the next call, where its trampoline "
-			 "begins, changes a register that it reads"
-		       : NULL;
-}
-
-const char *native_process_problem(struct native_process *p, const struct clause *c,
-				   const struct attach *at)
+const char *native_process_problem(struct native_process *p, const struct attach *at)
 {
 	size_t sites[MAPPED_MOST];
-	int count = find_sites(p, c, at, sites);
+	int count = find_sites(p, at, sites);
 	const char *why = count < 0 ? "no memory" : NULL;
 
 	for (int i = 0; i < count && !why; i++)
-		why = native_site_problem(&p->sites[sites[i]], c, at);
+		if (p->sites[sites[i]].form == INJECT_NONE)
+			why = p->sites[sites[i]].why;
 	return why;
 }
 
@@ -159,7 +146,7 @@ bool native_process_has(const struct native_process *p, const struct attach *at)
 void native_process_leave(struct native_process *p, const struct attach *at)
 {
 	size_t sites[MAPPED_MOST];
-	int count = find_sites(p, NULL, at, sites);
+	int count = find_sites(p, at, sites);
 
 	for (int i = 0; i < count; i++)
 		leave_to_kernel(p, p->sites[sites[i]].pc);
@@ -173,7 +160,7 @@ static bool is_apart(enum inject_form form)
 bool native_process_holds(struct native_process *p, const struct attach *at, bool any_form)
 {
 	size_t sites[MAPPED_MOST];
-	int count = find_sites(p, NULL, at, sites);
+	int count = find_sites(p, at, sites);
 
 	for (int i = 0; i < count; i++)
 		if (p->sites[sites[i]].is_on && (any_form || is_apart(p->sites[sites[i]].form)))
@@ -185,7 +172,7 @@ void native_process_each_across(struct native_process *p, const struct attach *a
 				void *arg)
 {
 	size_t sites[MAPPED_MOST];
-	int count = find_sites(p, NULL, at, sites);
+	int count = find_sites(p, at, sites);
 
 	for (int i = 0; i < count; i++)
 		for (size_t k = 0; k < p->count; k++) {
@@ -202,7 +189,7 @@ void native_process_each_across(struct native_process *p, const struct attach *a
 int native_process_drop(struct native_process *p, const struct attach *at, struct diag *d)
 {
 	size_t sites[MAPPED_MOST];
-	int count = find_sites(p, NULL, at, sites), err = count < 0 ? count : 0;
+	int count = find_sites(p, at, sites), err = count < 0 ? count : 0;
 
 	for (int i = 0; i < count && !err; i++) {
 		struct inject_site *s = &p->sites[sites[i]];
@@ -219,7 +206,7 @@ bool native_process_shares(struct native_process *p, const struct attach *at,
 			   const struct attach *other)
 {
 	size_t sites[MAPPED_MOST];
-	int count = find_sites(p, NULL, at, sites);
+	int count = find_sites(p, at, sites);
 
 	for (int i = 0; i < count; i++) {
 		const struct inject_site *s = &p->sites[sites[i]];
@@ -244,13 +231,13 @@ static int add_step(struct native_steps *steps, const struct native_step *step)
 int native_process_add(struct native_process *p, const struct native_step *step, unsigned *mapped)
 {
 	size_t sites[MAPPED_MOST];
-	int count = find_sites(p, step->clause, step->attach, sites), reached = 0;
+	int count = find_sites(p, step->attach, sites), reached = 0;
 
 	*mapped = count < 0 ? 0 : (unsigned)count;
 	for (int i = 0; i < count; i++) {
 		int err;
 
-		if (native_site_problem(&p->sites[sites[i]], step->clause, step->attach))
+		if (p->sites[sites[i]].form == INJECT_NONE)
 			continue;
 		err = add_step(&p->steps[sites[i]], step);
 		if (err)
