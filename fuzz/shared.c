@@ -123,10 +123,11 @@ static void take_turn(struct native_store *s)
 static void write_word(struct native_store *s, unsigned part, uint64_t where, uint64_t what)
 {
 	const struct layout *l = &s->layout;
-	uint64_t parts[3] = {0, LAYOUT_PAGE, l->ring_data};
+	uint64_t data = part / 3 < l->cpus ? l->ring_data : l->shared_data;
+	uint64_t parts[3] = {0, LAYOUT_PAGE, data};
 	uint64_t at = where % (l->rings_at / 8) * 8;
 
-	if (part < 3 * l->ring_count)
+	if (part < 3 * ring_count(l))
 		at = ring_at(l, part / 3) + parts[part % 3] + where % 512 * 8;
 	memcpy(s->base + at, &what, 8);
 }
@@ -149,7 +150,7 @@ static struct native_store *renew(void)
 	}
 	madvise(s->base, s->layout.size, MADV_REMOVE);
 	memcpy(s->base, image, s->layout.rings_at);
-	memset(s->rings, 0, s->layout.ring_count * sizeof(*s->rings));
+	memset(s->rings, 0, ring_count(&s->layout) * sizeof(*s->rings));
 	return s;
 }
 

@@ -272,6 +272,7 @@ static void set_stats(struct engine *engine, struct run_stats *out)
 		engine_stats(s->members[i], &one);
 		out->lost_records += one.lost_records;
 		out->lost_updates += one.lost_updates;
+		out->unmapped += one.unmapped;
 		out->lost_scratch += one.lost_scratch;
 		out->loop_limits += one.loop_limits;
 		out->waited += one.waited;

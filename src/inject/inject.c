@@ -465,6 +465,13 @@ void inject_expect(struct inject *x, uint64_t offset, size_t size)
 		x->present[x->present_count++] = (struct piece){offset, offset + size};
 }
 
+void inject_share(struct inject *x, const struct inject_part *parts, size_t count, uint64_t span)
+{
+	x->parts = parts;
+	x->part_count = count;
+	x->span = span;
+}
+
 int inject_reread(struct inject *x)
 {
 	return space_read(&x->space, x->pid);

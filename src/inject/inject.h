@@ -183,6 +183,14 @@ int inject_reserve(struct inject *x, uint64_t near, size_t size, uint64_t *out);
 /* These bytes of the shared memory, whole pages, will be met by many events: inject_map() lets the
  * kernel map their pages at once. */
 void inject_expect(struct inject *x, uint64_t offset, size_t size);
+/* Parts of the shared memory that inject_map() maps beside its first `shared_size` bytes, at the
+ * same distance from these as in the file; after each there are free addresses, up to `span` bytes
+ * from the first. The caller keeps them. */
+struct inject_part {
+	uint64_t at, size;
+};
+
+void inject_share(struct inject *x, const struct inject_part *parts, size_t count, uint64_t span);
 /* Map what was planned and reserved. What the process has mapped itself meanwhile is given up:
  * inject_is_lost() says which sites have such landings, and inject_enable() leaves them out; when
  * it is what was reserved, -EEXIST without a message: inject_reread() and reserve again. The first

@@ -124,6 +124,9 @@ struct inject {
 	uint32_t ledger_size;		    /* bytes */
 	struct piece present[PRESENT_MOST]; /* of the shared memory, from its start */
 	unsigned present_count;
+	const struct inject_part *parts; /* of the shared memory */
+	size_t part_count;
+	uint64_t span;
 	uint64_t old[LEDGERS_MOST]; /* ledgers of sessions that are over */
 	unsigned old_count;
 	struct inject_known *known;    /* NULL: nothing is kept */

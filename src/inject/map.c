@@ -3,7 +3,7 @@
  *	ledger     what `clean` needs                          (ledger_size_for())
  *	process    one page, zeroed in a child of fork
  *	kept       one page, as it was in a child of fork
- *	shared     the shared memory of the session
+ *	shared     the shared memory of the session, and parts of it that may grow
  *
  * in one piece, and pages of code where the jumps of sites lead. The ledger is there before the
  * rest, so that whatever a killed tracer has left is found. All of it is unmapped at the end of the
@@ -42,6 +42,7 @@ struct mapping {
 	int shared_fd;
 	size_t shared_size;
 	bool shared_is_mapped;
+	size_t part_count; /* of the parts, those that are mapped */
 	struct diag *d;
 };
 
@@ -84,24 +85,39 @@ static int map_own(struct mapping *m, uint64_t at)
 
 /* A process that locks all memory that it maps (mlockall(2) with MCL_FUTURE) would have pages for
  * all of this at once, and for good. It gets none as long as it may not touch it. */
-static int map_shared(struct mapping *m, uint64_t at)
+static int map_part(struct mapping *m, int64_t fd, uint64_t offset, size_t size)
 {
-	int64_t fd = pass_fd(m->x, m->r, m->shared_fd, m->x->world.process), done;
+	uint64_t at = m->x->world.shared + offset;
+	int64_t done = CALL(m->r, SYS_mmap, at, size, PROT_NONE,
+			    (uint64_t)(MAP_SHARED | MAP_FIXED_NOREPLACE), (uint64_t)fd, offset);
+
+	if (done < 0)
+		return (int)done;
+	CALL(m->r, SYS_munlock, at, size);
+	done = CALL(m->r, SYS_mprotect, at, size, PROT_READ | PROT_WRITE);
+	/* Or a core dump would contain all of it. */
+	CALL(m->r, SYS_madvise, at, size, MADV_DONTDUMP);
+	if (done < 0)
+		CALL(m->r, SYS_munmap, at, size);
+	return (int)done;
+}
+
+static int map_shared(struct mapping *m)
+{
+	int64_t fd = pass_fd(m->x, m->r, m->shared_fd, m->x->world.process);
+	int err;
 
 	if (fd < 0)
 		return refuse_call(m, fd, "receive the shared memory");
-	done = map_at(m->r, at, m->shared_size, PROT_NONE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd);
+	err = map_part(m, fd, 0, m->shared_size);
+	m->shared_is_mapped = !err;
+	for (; m->part_count < m->x->part_count && !err; m->part_count += !err) {
+		const struct inject_part *part = &m->x->parts[m->part_count];
+
+		err = map_part(m, fd, part->at, part->size);
+	}
 	CALL(m->r, SYS_close, (uint64_t)fd);
-	m->shared_is_mapped = done >= 0;
-	if (done == -EEXIST)
-		return -EEXIST;
-	if (done >= 0)
-		CALL(m->r, SYS_munlock, at, m->shared_size);
-	if (done >= 0)
-		done = CALL(m->r, SYS_mprotect, at, m->shared_size, PROT_READ | PROT_WRITE);
-	/* Or a core dump would contain all of it. */
-	CALL(m->r, SYS_madvise, at, m->shared_size, MADV_DONTDUMP);
-	return done < 0 ? refuse_call(m, done, "map the shared memory") : 0;
+	return err && err != -EEXIST ? refuse_call(m, err, "map the shared memory") : err;
 }
 
 static uint64_t find_between(const struct space *s, size_t size, uint64_t start, uint64_t end)
@@ -146,7 +162,7 @@ static int map_home_at(struct mapping *m, uint64_t at)
 	world->process = at + m->x->ledger_size;
 	world->kept = world->process + PAGE;
 	world->shared = world->process + OWN_PAGES * PAGE;
-	err = map_shared(m, world->shared);
+	err = map_shared(m);
 	if (!err)
 		make_present(m);
 	return err;
@@ -159,6 +175,11 @@ static void unmap_home(struct mapping *m)
 
 	if (world->shared && m->shared_is_mapped)
 		CALL(m->r, SYS_munmap, world->shared, m->shared_size);
+	for (; m->part_count; m->part_count--) {
+		const struct inject_part *part = &m->x->parts[m->part_count - 1];
+
+		CALL(m->r, SYS_munmap, world->shared + part->at, part->size);
+	}
 	if (m->x->ledger)
 		CALL(m->r, SYS_munmap, m->x->ledger, own_size(m->x));
 	world->process = world->kept = world->shared = m->x->ledger = 0;
@@ -175,7 +196,7 @@ static int map_home(struct mapping *m)
 	if (err)
 		return err;
 	m->x->ledger_size = ledger_size_for(m->x);
-	size = own_size(m->x) + m->shared_size;
+	size = own_size(m->x) + (m->x->span > m->shared_size ? m->x->span : m->shared_size);
 	remote_world(m->r, &m->x->world);
 	for (unsigned i = 0; i < HOME_TRIES; i++) {
 		err = map_home_at(m, choose_home(&m->x->space, size));

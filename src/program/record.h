@@ -86,6 +86,7 @@ static inline int map_take(const struct map_store *m, uint32_t map, enum format_
 struct run_stats {
 	uint64_t lost_records; /* data records that found the ring full */
 	uint64_t lost_updates; /* map updates refused: the map was full */
+	uint64_t unmapped;     /* user mode: ... or the process could not map more of it */
 	uint64_t lost_scratch; /* runs of clauses given up for want of scratch memory; none of their
 				  effects happened */
 	uint64_t loop_limits;  /* loops cut short */
@@ -123,6 +124,7 @@ struct run_fault {
 		FAULT_LOOKUP,	/* -k: a key that is read, and not there */
 		FAULT_DELETION, /* -k: ... that is deleted */
 		FAULT_ASK,	/* user mode: of the system, by a process that must make no calls */
+		FAULT_MAP_MEMORY, /* user mode: a process cannot map more of the map */
 		FAULT_KINDS
 	} kind;
 	uint64_t count;

@@ -18,6 +18,7 @@ static const struct fault_text {
 	[FAULT_MAP_FULL]   = { "update",   "updates",   "refused: the map is full",
 	                       "Map full; can't update element. Try increasing max_map_keys config or manually setting the max "
 	                       "entries in a map declaration e.g. `let @a = hash(5000)`", "map_update_elem", -7 },
+	[FAULT_MAP_MEMORY] = { "update",   "updates",   "refused: the process cannot map more memory for the map", NULL, NULL, 0 },
 	[FAULT_DIVIDE]     = { "division", "divisions", "by zero: the result is 1",
 	                       "Divide or modulo by 0 detected. This can lead to unexpected results. 1 is being used as the result.",
 	                       NULL, 0 },

@@ -207,6 +207,7 @@ static void add_lost_events(uint64_t lost, uint64_t delivered, uint64_t ring, st
 	buf_char(out, '\n');
 }
 
+#define NO_MEMORY " in processes that cannot map more memory for a map: a limit (ulimit -v, -l) or a system call filter; --kernel needs none there\n"
 #define FULL_MAP ": a map was full; NOPAL_MAX_MAP_KEYS=N in the environment gives maps N entries\n"
 
 void report_lost(struct report *r, const struct run_stats *stats, uint64_t delivered,
@@ -219,6 +220,7 @@ void report_lost(struct report *r, const struct run_stats *stats, uint64_t deliv
 	} losses[] = {
 		{ stats->lost_records, NULL, NULL,                      "lost_events",  "events"  },
 		{ stats->lost_updates, "Lost 1 map update" FULL_MAP, "Lost %llu map updates" FULL_MAP, "lost_updates", "updates" },
+		{ stats->unmapped, "Lost 1 map update" NO_MEMORY, "Lost %llu map updates" NO_MEMORY, "unmapped_updates", "updates" },
 		{ stats->lost_scratch, "Lost 1 run: no scratch memory was free\n", "Lost %llu runs: no scratch memory was free\n", "lost_runs", "runs" },
 		{ stats->loop_limits,  "Cut 1 loop short: it reached its limit\n", "Cut %llu loops short: they reached their limit\n", "cut_loops", "loops" },
 	};

@@ -153,6 +153,7 @@ void session_warn(struct nopal_trace *t, bool last)
 	t->warned_lost = stats.lost_records;
 	if (last) {
 		fresh.lost_updates = stats.lost_updates;
+		fresh.unmapped = stats.unmapped;
 		fresh.lost_scratch = stats.lost_scratch;
 		fresh.loop_limits = stats.loop_limits;
 	}

@@ -546,8 +546,8 @@ NOPAL_EXPORT void nopal_trace_stats(struct nopal_trace *t, struct nopal_trace_st
 	struct run_stats stats;
 
 	engine_stats(t->engine, &stats);
-	*out = (struct nopal_trace_stats){t->records, stats.lost_records, stats.lost_updates,
-					  stats.lost_scratch};
+	*out = (struct nopal_trace_stats){t->records, stats.lost_records,
+					  stats.lost_updates + stats.unmapped, stats.lost_scratch};
 }
 
 NOPAL_EXPORT const char *nopal_version(void)

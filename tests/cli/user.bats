@@ -151,7 +151,8 @@ go_on() {
 		--fsize=0 $traced
 		--nofile=3 $full receive the shared memory: Too many open files
 		--nofile=5 $full receive the shared memory: Too many open files
-		--as=8000000 $full map the shared memory: Cannot allocate memory
+		--as=8000000 $traced
+		--as=2600000 $full map memory: Cannot allocate memory
 		--core=0 $traced
 		--memlock=0 $traced
 		--nproc=1 $traced

@@ -145,6 +145,7 @@ static int in_process_build(struct engine *e, const struct program *program, str
 	if (err)
 		return err;
 	p->program = program;
+	memset(p->kept.chunks, 0xff, sizeof(p->kept.chunks));
 	p->base = mmap(NULL, p->store->layout.size, PROT_READ | PROT_WRITE, MAP_SHARED,
 		       p->store->fd, 0);
 	assert_true(p->base != MAP_FAILED);
@@ -189,6 +190,7 @@ struct native_place in_process_place(struct in_process *p)
 		.shared = (uintptr_t)p->base,
 		.inside = (uintptr_t)p->inside,
 		.process = (uintptr_t)p->page,
+		.kept = (uintptr_t)&p->kept,
 		.rseq = p->no_rseq || !__rseq_size ? NATIVE_NONE : (int32_t)__rseq_offset,
 		.tid = p->no_tid ? NATIVE_NONE : find_tid(),
 		.has_fsgsbase = getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE_BIT,

@@ -18,6 +18,7 @@ struct in_process {
 	char *base;		   /* of the shared memory, as the trampolines see it */
 	char *inside;		   /* inside.h's functions */
 	struct process_page *page; /* what they know of this process */
+	struct kept_page kept;	   /* ... which has mapped all maps */
 	char *code;		   /* the trampoline that ran last */
 	bool no_rseq, no_tid;	   /* make code for threads without them */
 };

@@ -683,7 +683,7 @@ static void write_garbage(struct native_store *s, uint64_t *random)
 
 	for (unsigned i = 0; i < words; i++) {
 		uint64_t value = next_random(random), at = next_random(random);
-		uint64_t ring = at % s->layout.ring_count;
+		uint64_t ring = at % ring_count(&s->layout);
 
 		if (next_random(random) % 4)
 			at %= s->layout.rings_at;

@@ -119,7 +119,8 @@ static const struct program some_program = {
 
 static struct native_store *open_some(void)
 {
-	const struct native_sizes sizes = {.cpus = 2, .scratch_size = 1000, .scratch_count = 3};
+	const struct native_sizes sizes = {
+		.cpus = 2, .scratch_size = 1000, .scratch_count = 3, .grows = true};
 	struct native_store *s = NULL;
 
 	assert_int_equal(native_store_open(&some_program, &sizes, &s, NULL), 0);

@@ -30,7 +30,7 @@ static char *open_pages(void)
 	return at + PAGE;
 }
 
-static const uint64_t one = 1; /* a word that says that no calls may be made */
+static struct kept_page one = {.no_calls = 1}; /* no calls may be made */
 
 static uint64_t faults(const struct native_store *s)
 {
@@ -99,7 +99,7 @@ static void texts_are_read_alike(void **state)
 
 		if (random() % 3 == 0)
 			address = pages + (random() % 2 ? PAGE : 2 * PAGE) - random() % 80;
-		h.no_calls = NULL;
+		h.kept = NULL;
 		h.process = processes[random() % 3];
 		compare_text(s, &h, pages, address, want, limit ? limit : SIZE);
 	}
@@ -123,7 +123,7 @@ static void no_address_faults(void **state)
 	for (unsigned i = 0; i < 2 * sizeof(bad) / sizeof(*bad); i++) {
 		uint64_t address = bad[i / 2];
 
-		h.no_calls = i % 2 ? &one : NULL;
+		h.kept = i % 2 ? &one : NULL;
 		inside_str(&h, slot, address, UINT64_MAX, INSIDE_SIZES(SIZE, SIZE), 0);
 		assert_int_equal(slot[0] >> 32, TEXT_UNREADABLE);
 		inside_buf(&h, slot, address, 10, INSIDE_SIZES(SIZE, SIZE), 0);
@@ -151,7 +151,7 @@ static void numbers_are_extended(void **state)
 	(void)state;
 	assert_int_equal(native_store_open(&program, &sizes, &s, NULL), 0);
 	h = s->hit;
-	h.no_calls = NULL;
+	h.kept = NULL;
 	assert_int_equal(inside_load(&h, (uintptr_t)&value, 1, 0), 0x81);
 	assert_int_equal(inside_load(&h, (uintptr_t)&value, 1 | INSIDE_SIGNED, 0), -0x7f);
 	assert_int_equal(inside_load(&h, (uintptr_t)&value, 4, 0), 0x76543281);
@@ -250,12 +250,12 @@ static void literals_and_names_fill_slots(void **state)
 	assert_int_equal(slot[0], 8);
 	inside_text(slot, 8, "too long!", 9);
 	assert_int_equal(slot[0], 8 | (uint64_t)TEXT_CUT << 32);
-	h.no_calls = &one;
+	h.kept = &one;
 	inside_comm(&h, slot, 24, 0);
 	assert_int_equal(slot[0], (uint64_t)TEXT_UNREADABLE << 32);
 	assert_int_equal(inside_uid(&h, 0), 0);
 	assert_int_equal(faults[FAULT_ASK], 2);
-	h.no_calls = NULL;
+	h.kept = NULL;
 	inside_comm(&h, slot, 24, 0);
 	assert_int_equal(slot[0], strlen("native_text"));
 	assert_memory_equal(&slot[1], "native_text", 11);

@@ -178,8 +178,7 @@ void native_make_hit(struct gen *g)
 	asm_lea(c, ACC, MEM_LABEL(g->layout));
 	asm_store(c, 8, native_at(g, g->hit_at - (int32_t)offsetof(struct hit, layout)), ACC);
 	store_hit(g, offsetof(struct hit, process), g->place->process);
-	store_hit(g, offsetof(struct hit, no_calls),
-		  g->place->kept + offsetof(struct kept_page, no_calls));
+	store_hit(g, offsetof(struct hit, kept), g->place->kept);
 	if (g->place->rseq == NATIVE_NONE) {
 		store_hit(g, offsetof(struct hit, rseq), 0);
 	} else {

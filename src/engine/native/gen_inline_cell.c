@@ -7,7 +7,7 @@ bool native_has_cell(const struct gen *g, const struct insn *in)
 	bool is_added = m->takes == TAKES_ONE || m->takes == TAKES_NUMBER ||
 			(m->takes == TAKES_HIST && !m->bits);
 
-	return g->place->rseq != NATIVE_NONE && m->rseq_stripes && m->cell_stride <= INT32_MAX &&
+	return g->place->rseq != NATIVE_NONE && m->rseq_stripes && m->cell_chunk <= INT32_MAX &&
 	       is_added && m->join == JOIN_ADD;
 }
 
@@ -104,13 +104,19 @@ static void find_bucket(struct gen *g, const struct insn *in)
 static void find_entry(struct gen *g, const struct insn *in, int back)
 {
 	const struct map_shape *m = shape_of(g, in);
+	uint64_t cell = m->cell_words * sizeof(struct map_cell);
 	int shape = native_map_shape(g, in);
 	struct native_code *c = g->code;
 
 	native_call(g, INSIDE_MAP_PLACE, HIT, LABEL(shape), native_key(g, in), IMM(in->span));
 	asm_test(c, ACC, ACC);
 	asm_jump_if(c, COND_E, back);
-	asm_mul_imm(c, W3, ACC, (int32_t)(m->cell_words * sizeof(struct map_cell)));
+	asm_mul_imm(c, W3, ACC, (int32_t)cell);
+	if (map_chunks(m) > 1) {
+		asm_shift_imm(c, SHIFT_RIGHT, ACC, (uint8_t)m->chunk_shift);
+		asm_mul_imm(c, ACC, ACC, (int32_t)(m->cell_chunk - (cell << m->chunk_shift)));
+		asm_alu(c, ALU_ADD, W3, ACC);
+	}
 	asm_mov(c, TMP, AUX);
 	if (is_hist(g, in)) {
 		find_bucket(g, in);

@@ -29,7 +29,7 @@ struct hit {
 	struct process_page *process; /* NULL: read memory by system calls */
 	char *rseq; /* struct rseq of this thread, registered with signature 0x53053053; NULL: none
 		     */
-	const uint64_t *no_calls; /* word of struct kept_page; NULL: they may be made */
+	struct kept_page *kept; /* NULL: system calls may be made, and maps are not used */
 	uint64_t tsc; /* when the probe was hit; 0: not read yet, inside_emit() reads it */
 	uint64_t tid; /* of this thread, as the process sees it; 0: not known */
 };
@@ -74,6 +74,10 @@ struct map_place {
 
 struct map_place inside_map_place(struct hit *h, const struct map_shape *m, const uint64_t *key,
 				  uint64_t span);
+
+/* Map the chunk of an entry in this process, and more, so that this is rarely done. False: there is
+ * no room for it, the process has reached a limit, or must not be made to make system calls. */
+bool inside_grow(struct hit *h, const struct map_shape *m, uint64_t index);
 
 /* For the tracer: write zeros to the value of a key, if it exists; the entry of a key, and the
  * number of its use, false: it does not exist; word `word` of the aggregate of use `number` of an
@@ -161,7 +165,7 @@ void inside_emit(struct hit *h, const struct emit_shape *shape, const char *fram
  * for it, not longer than it shows that it lives, and 10 s at most; given_up counts who went on.
  * `base` as in struct hit; `state` is the loader's, 0 when it is done. */
 void inside_knock(char *base, const uint32_t *state, struct process_page *process,
-		  const uint64_t *no_calls);
+		  struct kept_page *kept);
 
 /* ---- the C library */
 

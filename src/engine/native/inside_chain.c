@@ -17,6 +17,16 @@ static void copy_words(uint64_t *to, const uint64_t *from, uint32_t count)
 		word_store(&to[i], word_load(&from[i]));
 }
 
+bool chain_reach(struct search *s, uint64_t index)
+{
+	if (is_mapped_entry(s->h, s->m, index))
+		return true;
+	if (index >= s->m->entry_count)
+		return false;
+	s->is_beyond = !inside_grow(s->h, s->m, index);
+	return !s->is_beyond;
+}
+
 /* ---- searching */
 
 void chain_search(struct search *s, struct hit *h, const struct map_shape *m, const uint64_t *key)
@@ -27,6 +37,7 @@ void chain_search(struct search *s, struct hit *h, const struct map_shape *m, co
 	s->tries = TRIES;
 	s->steps = STEPS;
 	s->crowded = 0;
+	s->is_beyond = false;
 	s->hash = key_hash(m, key);
 	s->bucket = bucket_of(h, m, s->hash);
 }
@@ -46,9 +57,9 @@ static bool walk(struct search *s)
 	uint64_t next;
 
 	s->head = word_acquire(s->bucket);
-	s->saw_dead = false;
+	s->saw_dead = s->is_beyond = false;
 	s->index = s->asleep = 0;
-	for (next = s->head & LINK_NEXT; next && next < s->m->entry_count && may_step(s);
+	for (next = s->head & LINK_NEXT; next && chain_reach(s, next) && may_step(s);
 	     next = s->link & LINK_NEXT) {
 		struct map_entry *e = entry_of(s->h, s->m, next);
 
@@ -68,9 +79,13 @@ static bool walk(struct search *s)
 bool chain_find(struct search *s)
 {
 	while (s->tries && s->steps) {
+		bool is_right = walk(s);
+
 		s->tries--;
-		if (walk(s))
+		if (is_right && !s->is_beyond)
 			return true;
+		if (is_right)
+			break;
 	}
 	s->index = s->asleep = 0;
 	return false;
@@ -94,7 +109,7 @@ static uint64_t pop(struct search *s, uint64_t *list)
 	for (uint32_t i = 0; i < TRIES; i++) {
 		uint64_t top = word_acquire(list), index = top & LINK_NEXT, next;
 
-		if (!index || index >= s->m->entry_count)
+		if (!index || !chain_reach(s, index))
 			return 0;
 		next = word_load(&entry_of(s->h, s->m, index)->link) & LINK_NEXT;
 		if (word_swap(list, top, ((top & ~LINK_NEXT) + HEAD_VERSION) | next))
@@ -103,14 +118,14 @@ static uint64_t pop(struct search *s, uint64_t *list)
 	return 0;
 }
 
-static uint64_t take_fresh(const struct search *s)
+static uint64_t take_fresh(struct search *s)
 {
 	uint64_t *fresh = word_at(s->h, s->m->fresh_at);
 
 	for (uint32_t i = 0; i < TRIES; i++) {
 		uint64_t index = word_load(fresh);
 
-		if (!index || index >= s->m->entry_count)
+		if (!index || !chain_reach(s, index))
 			return 0;
 		if (word_swap(fresh, index, index + 1))
 			return index;
@@ -190,7 +205,7 @@ static bool sweep_once(struct search *s)
 	struct step at = {.word = s->bucket};
 
 	s->head = at.value = word_acquire(s->bucket);
-	while (at.value & LINK_NEXT && (at.value & LINK_NEXT) < s->m->entry_count) {
+	while (at.value & LINK_NEXT && chain_reach(s, at.value & LINK_NEXT)) {
 		struct map_entry *e = entry_of(s->h, s->m, at.value & LINK_NEXT);
 		uint64_t link = word_acquire(&e->link);
 
@@ -339,8 +354,8 @@ static bool put_down_once(struct search *s, uint32_t *count)
 	uint64_t next, link;
 
 	s->head = word_acquire(s->bucket);
-	for (next = s->head & LINK_NEXT; next && next < s->m->entry_count;
-	     next = link & LINK_NEXT) {
+	s->is_beyond = false;
+	for (next = s->head & LINK_NEXT; next && chain_reach(s, next); next = link & LINK_NEXT) {
 		struct map_entry *e = entry_of(s->h, s->m, next);
 
 		if (!may_step(s))
@@ -348,6 +363,10 @@ static bool put_down_once(struct search *s, uint32_t *count)
 		link = word_acquire(&e->link);
 		if (link_is_asleep(link))
 			*count += put_down(s, e, link);
+	}
+	if (s->is_beyond) { /* what is there may be asleep, and this process cannot see it */
+		s->tries = 0;
+		return false;
 	}
 	fence_loads();
 	return word_load(s->bucket) == s->head;
@@ -449,7 +468,7 @@ enum result chain_insert(struct search *s, uint64_t word, const uint64_t *value)
 	enum result r = insert(s, word, value);
 
 	/* It is full when nothing was asleep before it was seen to be so. */
-	if (r != FULL || is_rested)
+	if (r != FULL || is_rested || s->is_beyond)
 		return r;
 	rest(s);
 	return AGAIN;

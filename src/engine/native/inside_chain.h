@@ -79,6 +79,14 @@ static inline uint64_t *bucket_of(const struct hit *h, const struct map_shape *m
 	return word_at(h, m->buckets_at) + (hash & (m->bucket_count - 1));
 }
 
+/* Is the entry in memory that this process has mapped? */
+static inline bool is_mapped_entry(const struct hit *h, const struct map_shape *m, uint64_t index)
+{
+	return index < m->entry_count &&
+	       index >> m->chunk_shift <
+		       __atomic_load_n(&h->kept->chunks[m->number], __ATOMIC_RELAXED);
+}
+
 /* Of an entry's link: the key was deleted, and its entry stays ... */
 static inline bool link_is_asleep(uint64_t link)
 {
@@ -112,7 +120,7 @@ static inline __attribute__((always_inline)) struct first chain_first(const stru
 	bucket = bucket_of(h, m, hash);
 	head = word_acquire(bucket);
 	f.index = head & LINK_NEXT;
-	if (!f.index || f.index >= m->entry_count)
+	if (!f.index || !is_mapped_entry(h, m, f.index))
 		return none;
 	f.entry = entry_of(h, m, f.index);
 	f.link = word_acquire(&f.entry->link);
@@ -144,6 +152,7 @@ struct search {
 	uint64_t number;       /* of its use */
 	uint64_t asleep;       /* the key's entry, dead, which stays; 0: there is none */
 	bool saw_dead;	       /* entries that do not stay */
+	bool is_beyond;	       /* an entry that it came to cannot be mapped in this process */
 	uint32_t tries, steps; /* that are left */
 	uint32_t crowded;      /* times there was no room because of keys on their way */
 };
@@ -161,6 +170,8 @@ bool chain_find(struct search *s);
 /* ... before changing the key: no dead entry is left in the chain. */
 bool chain_find_clean(struct search *s);
 struct map_entry *chain_found(const struct search *s);
+/* May the entry with this index be read? If not, there is none, or s->is_beyond. */
+bool chain_reach(struct search *s, uint64_t index);
 
 /* Let the entry that was found asleep live again, with this value. */
 enum result chain_wake(struct search *s, uint64_t word);

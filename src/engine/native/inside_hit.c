@@ -117,7 +117,7 @@ uint64_t inside_nsecs(struct hit *h, uint64_t tsc)
 
 static bool may_call(const struct hit *h)
 {
-	return !h->no_calls || !word_load(h->no_calls);
+	return !h->kept || !word_load(&h->kept->no_calls);
 }
 
 /* The other side is inside_filter(): one of the two sees the other. */

@@ -38,10 +38,10 @@ static bool has_unloaded(struct process_page *process, uint32_t state)
 }
 
 void inside_knock(char *base, const uint32_t *state, struct process_page *process,
-		  const uint64_t *no_calls)
+		  struct kept_page *kept)
 {
 	struct layout *l = (struct layout *)(void *)base;
-	const struct hit h = {.layout = l, .process = process, .no_calls = no_calls};
+	const struct hit h = {.layout = l, .process = process, .kept = kept};
 	const uint64_t pause[2] = {0, WAIT_NS}; /* struct timespec */
 	uint32_t now = *(const volatile uint32_t *)state;
 	uint64_t mine, answered;

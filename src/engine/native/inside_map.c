@@ -184,12 +184,15 @@ static void aggregate_single(struct hit *h, const struct map_shape *m, uint64_t 
 
 /* ---- operations */
 
-static void count_full(struct hit *h, uint64_t span)
+#define NO_SPAN UINT64_MAX /* counted at the last one */
+
+static void count_lost(const struct search *s, uint64_t span)
 {
+	struct hit *h = s->h;
 	struct shared_stats *stats = (struct shared_stats *)(void *)(h->base + h->layout->stats_at);
 
-	word_add(&stats->lost_updates, 1);
-	inside_fault(h, span, FAULT_MAP_FULL);
+	word_add(s->is_beyond ? &stats->unmapped : &stats->lost_updates, 1);
+	inside_fault(h, span, s->is_beyond ? FAULT_MAP_MEMORY : FAULT_MAP_FULL);
 }
 
 static void look(struct search *s, struct hit *h, const struct map_shape *m, const uint64_t *key)
@@ -199,7 +202,8 @@ static void look(struct search *s, struct hit *h, const struct map_shape *m, con
 		return;
 	}
 	chain_search(s, h, m, key);
-	chain_find(s);
+	if (!chain_find(s) && s->is_beyond)
+		count_lost(s, NO_SPAN);
 }
 
 /* A word read between two looks at its link belongs to that use of the entry. */
@@ -290,7 +294,7 @@ static SLOW uint64_t change_key(struct hit *h, const struct map_shape *m, const 
 		if (r == DONE)
 			return before;
 	}
-	count_full(h, span);
+	count_lost(&s, span);
 	return 0;
 }
 
@@ -331,7 +335,7 @@ void inside_map_put(struct hit *h, const struct map_shape *m, const uint64_t *ke
 		if (r == DONE)
 			return;
 	}
-	count_full(h, span);
+	count_lost(&s, span);
 }
 
 static SLOW uint64_t del_searching(struct hit *h, const struct map_shape *m, const uint64_t *key)
@@ -388,7 +392,7 @@ void inside_aggregate(struct hit *h, const struct map_shape *m, const uint64_t *
 		if (r == DONE)
 			return;
 	}
-	count_full(h, span);
+	count_lost(&s, span);
 }
 
 static SLOW struct map_place place_searching(struct hit *h, const struct map_shape *m,
@@ -403,7 +407,7 @@ static SLOW struct map_place place_searching(struct hit *h, const struct map_sha
 		if (r == DONE)
 			return (struct map_place){s.index, s.number};
 	}
-	count_full(h, span);
+	count_lost(&s, span);
 	return (struct map_place){0, 0};
 }
 
@@ -458,9 +462,10 @@ static bool least_above(struct hit *h, const struct map_shape *m, uint64_t bucke
 {
 	const uint64_t *word = word_at(h, m->buckets_at) + bucket;
 	uint64_t head = word_acquire(word), index = head & LINK_NEXT, least = UINT64_MAX;
+	struct search s = {.h = h, .m = m};
 
 	*out = (struct map_place){0, 0};
-	for (uint32_t i = 0; index && index < m->entry_count && i < m->entry_count; i++) {
+	for (uint32_t i = 0; index && i < m->entry_count && chain_reach(&s, index); i++) {
 		struct map_entry *e = entry_of(h, m, index);
 		uint64_t link = word_acquire(&e->link), hash = word_load(&e->hash);
 
@@ -471,6 +476,8 @@ static bool least_above(struct hit *h, const struct map_shape *m, uint64_t bucke
 		}
 		index = link & LINK_NEXT;
 	}
+	if (s.is_beyond)
+		count_lost(&s, NO_SPAN);
 	fence_loads();
 	return word_load(word) == head;
 }

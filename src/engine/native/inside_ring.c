@@ -77,8 +77,8 @@ static struct shared_ring shared_ring(const struct hit *h, uint32_t number)
 	char *at = h->base + ring_at(l, number);
 
 	return (struct shared_ring){(struct ring_head *)(void *)at,
-				    (uint64_t *)(void *)(at + LAYOUT_PAGE), at + l->ring_data,
-				    l->ring_size};
+				    (uint64_t *)(void *)(at + LAYOUT_PAGE), at + l->shared_data,
+				    l->shared_size};
 }
 
 static uint64_t *mark_of(const struct shared_ring *r, uint64_t position)
@@ -424,17 +424,16 @@ static uint32_t near_cpu(const struct hit *h)
 #endif
 }
 
-/* The ring of another CPU is tried, too: a thread that was killed may have stopped one. */
+/* Another one is tried, too: a thread that was killed may have stopped the first. */
 static void emit_anywhere(struct hit *h, uint64_t size, const struct emit_shape *shape,
 			  const char *frame)
 {
-	uint32_t cpus = h->layout->cpus, cpu = near_cpu(h), other;
+	uint32_t first = h->layout->cpus, count = h->layout->shared_rings;
+	uint32_t ring = near_cpu(h) % count, other = ring + 1 < count ? ring + 1 : 0;
 
-	cpu = cpu < cpus ? cpu : 0;
-	other = cpu + 1 < cpus ? cpu + 1 : 0;
-	if (!emit_shared(h, cpus + cpu, size, shape, frame) &&
-	    !(other != cpu && emit_shared(h, cpus + other, size, shape, frame)))
-		count_lost(h, cpus + cpu, shape);
+	if (!emit_shared(h, first + ring, size, shape, frame) &&
+	    !(other != ring && emit_shared(h, first + other, size, shape, frame)))
+		count_lost(h, first + ring, shape);
 }
 
 void inside_emit(struct hit *h, const struct emit_shape *shape, const char *frame)

@@ -88,7 +88,7 @@ static void make_code(struct native_code *c, const struct inject_world *w, uint6
 	asm_const(c, args[0], w->shared);
 	asm_const(c, args[1], state);
 	asm_const(c, args[2], w->process);
-	asm_const(c, args[3], w->kept + offsetof(struct kept_page, no_calls));
+	asm_const(c, args[3], w->kept);
 	asm_call(c, function);
 	asm_pop(c, saved);
 	asm_restore_flags(c);

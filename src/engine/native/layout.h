@@ -8,8 +8,12 @@
  *	scratch_at   scratch_count times: struct scratch_head, then a frame of scratch_size bytes
  *	stats_at     struct shared_stats
  *	langs_at     struct lang_area (langs.h), if there is a stack of a script
- *	rings_at     ring_count rings, see struct ring_head
- *	maps         for each map, as its struct map_shape says: buckets, free lists, entries, cells
+ *	rings_at     a ring for each CPU, see struct ring_head
+ *	shared_at    shared_rings rings for all
+ *	maps         for each map, as its struct map_shape says: buckets, free lists, and, when they
+ *		     are few, entries and cells
+ *	pieces       entries and cells of maps that grow: each has a range of offsets of its own, of
+ *		     which a process has mapped the beginning
  *
  * Offsets count from the start of the memfd; it may be mapped at another address in each process.
  * Everything is little words: u64 at multiples of 8, no padding that matters.
@@ -63,8 +67,10 @@ struct layout {
 	uint64_t ring_stride; /* from one ring_head to the next */
 	uint64_t ring_data;   /* from a ring_head to its records */
 	uint64_t ring_size;   /* bytes of records, a power of two */
-	uint32_t cpus;	      /* possible CPUs: numbers are below this */
-	uint32_t ring_count;  /* 2 * cpus: see struct ring_head */
+	uint64_t shared_at;
+	uint64_t shared_stride, shared_data, shared_size; /* likewise */
+	uint32_t cpus;	       /* possible CPUs: numbers are below this */
+	uint32_t shared_rings; /* 1 or more, at most cpus */
 	uint32_t format_count;
 	uint32_t span_count; /* faults of later spans are counted at the last one */
 	uint32_t scratch_count;
@@ -91,6 +97,7 @@ struct scratch_head {
 
 struct shared_stats {
 	uint64_t lost_updates; /* map full */
+	uint64_t unmapped;     /* ... or the process cannot map more of it */
 	uint64_t lost_scratch; /* runs without a frame */
 	uint64_t loop_limits;
 };
@@ -113,12 +120,12 @@ struct clock {
 };
 
 /* ---- rings. Rings 0 to cpus-1 belong to one CPU each, and only restartable sequences (rseq) that
- * run on that CPU write them, without atomic instructions. Rings cpus to 2*cpus-1 are written with
- * compare-and-exchange, by any thread on any CPU: each prefers the ring of its CPU.
+ * run on that CPU write them, without atomic instructions. The shared rings after them are written
+ * with compare-and-exchange, by any thread on any CPU: each prefers one by the number of its CPU.
  *
  *	ring_at       struct ring_head
- *	+ LAYOUT_PAGE u64 marks[ring_size / GRANULE]      of the second kind of rings
- *	+ ring_data   ring_size bytes: the records
+ *	+ LAYOUT_PAGE u64 marks[shared_size / GRANULE]    of shared rings
+ *	+ ring_data   ring_size bytes: the records        shared_data, shared_size
  *
  * `head` and `tail` count bytes since the start; position p is at data[p & (ring_size - 1)]. A
  * record never wraps: what is left before the end of the data is skipped as a record of RING_PAD.
@@ -161,7 +168,7 @@ struct ring_record {
 #define RING_PAD UINT32_C(1) /* nothing: skip it; it may have only size and flags */
 
 /* A writer that comes back after its record was given up writes where there may be another record
- * by now. Records of the second kind of rings show that: `flags` is the low half of the sum over
+ * by now. Records of shared rings show that: `flags` is the low half of the sum over
  * their words, which begins with their position; the first word is the size alone. */
 static inline uint64_t ring_check(uint64_t sum, uint64_t word)
 {
@@ -171,7 +178,23 @@ static inline uint64_t ring_check(uint64_t sum, uint64_t word)
 
 static inline uint64_t ring_at(const struct layout *l, uint32_t ring)
 {
-	return l->rings_at + l->ring_stride * ring;
+	return ring < l->cpus ? l->rings_at + l->ring_stride * ring
+			      : l->shared_at + l->shared_stride * (ring - l->cpus);
+}
+
+static inline uint64_t ring_size(const struct layout *l, uint32_t ring)
+{
+	return ring < l->cpus ? l->ring_size : l->shared_size;
+}
+
+static inline uint64_t ring_data(const struct layout *l, uint32_t ring)
+{
+	return ring_at(l, ring) + (ring < l->cpus ? l->ring_data : l->shared_data);
+}
+
+static inline uint32_t ring_count(const struct layout *l)
+{
+	return l->cpus + l->shared_rings;
 }
 
 /* ---- maps.
@@ -183,7 +206,11 @@ static inline uint64_t ring_at(const struct layout *l, uint32_t ring)
  *	         u64 hash
  *	         key         key_words
  *	         value       value_words, when it is not one word and no aggregate
- *	cells    for each stripe, entry and word of an aggregate: u64 value, u64 number
+ *	cells    for each chunk, stripe, entry and word of an aggregate: u64 value, u64 number
+ *
+ * A chunk is a power of two of entries, and their cells. Maps grow by chunks: at first a process
+ *has mapped one, then each thread that meets an entry of a later one maps more (inside_grow()), up
+ *to the number of chunks that the kept page of the process has for the map. Small maps have one.
  *
  * `link` and `value` are exchanged together (16 bytes), so that a value changes only while its
  * entry lives. A cell counts when its number is that of its entry. Entry 0 does not exist.
@@ -224,13 +251,17 @@ struct map_shape {
 	uint64_t entries_at;  /* of entry 0 */
 	uint64_t cells_at;    /* of entry 0 in stripe 0 */
 	uint64_t cell_stride; /* bytes from one stripe to the next, a multiple of 2 * CACHE_LINE */
-	uint64_t seed;	      /* of hashes, so that keys cannot be chosen to collide */
+	uint64_t cell_chunk;  /* bytes from the cells of one chunk to those of the next */
+	uint64_t entries_first, cells_first; /* bytes of a piece that every process has mapped */
+	uint64_t seed;		/* of hashes, so that keys cannot be chosen to collide */
 	int64_t min, max, step; /* lhist */
 	uint32_t bucket_count;	/* a power of two */
 	uint32_t free_lists;
 	uint32_t entry_count; /* entry 0 included */
 	uint32_t entry_size;  /* bytes, a multiple of 16 */
 	uint32_t max_entries;
+	uint32_t chunk_shift; /* a chunk has 1 << chunk_shift entries */
+	uint32_t number;      /* of the map */
 	uint32_t key_words;
 	uint32_t value_words;  /* of all of a value, as program/type.h lays it out */
 	uint32_t cell_words;   /* cells that an aggregate has; 0: no aggregate */
@@ -265,8 +296,39 @@ static inline uint64_t map_entry_at(const struct map_shape *m, uint64_t entry)
 
 static inline uint64_t map_cell_at(const struct map_shape *m, uint32_t stripe, uint64_t entry)
 {
-	return m->cells_at + stripe * m->cell_stride +
-	       entry * m->cell_words * sizeof(struct map_cell);
+	return m->cells_at + (entry >> m->chunk_shift) * m->cell_chunk + stripe * m->cell_stride +
+	       (entry & ((UINT64_C(1) << m->chunk_shift) - 1)) * m->cell_words *
+		       sizeof(struct map_cell);
+}
+
+static inline uint64_t map_chunks(const struct map_shape *m)
+{
+	return (((uint64_t)m->entry_count - 1) >> m->chunk_shift) + 1;
+}
+
+static inline uint64_t whole_pages(uint64_t bytes, uint64_t least)
+{
+	bytes = (bytes + LAYOUT_PAGE - 1) & -(uint64_t)LAYOUT_PAGE;
+	return bytes < least ? least : bytes;
+}
+
+/* Bytes of a growing map's pieces, when a process has mapped so many chunks. */
+static inline uint64_t map_entries_size(const struct map_shape *m, uint64_t chunks)
+{
+	return whole_pages((chunks << m->chunk_shift) * m->entry_size, m->entries_first);
+}
+
+static inline uint64_t map_cells_size(const struct map_shape *m, uint64_t chunks)
+{
+	return whole_pages(chunks * m->cell_chunk, m->cells_first);
+}
+
+/* How many chunks come after so many. */
+static inline uint64_t map_next_chunks(const struct map_shape *m, uint64_t chunks)
+{
+	uint64_t next = chunks + (chunks / 4 > 1 ? chunks / 4 : 1);
+
+	return next < map_chunks(m) ? next : map_chunks(m);
 }
 
 /* ---- one traced process. A private page in its own memory, not in the memfd: the tracer writes it
@@ -293,10 +355,14 @@ struct process_page {
 };
 
 /* The next page: also of this process alone, but children of fork have it as it was. */
+#define KEPT_MAPS 1022
+
 struct kept_page {
 	/* Not 0: it has a seccomp filter, or is about to get one, and no system call may be made:
 	 * what is in no range is unreadable. It never becomes 0 again. */
 	uint64_t no_calls;
+	/* Of each map, chunks that are mapped, at least; it never becomes less. */
+	uint32_t chunks[KEPT_MAPS];
 };
 
 #endif

@@ -20,8 +20,7 @@
 #include "engine/native/knock.h"
 #include "engine/native/native.h"
 
-#define SCRATCH_LEAST 16384 /* for extensions, whose frames are not known yet */
-#define SCRATCH_COUNT 64
+#define SCRATCH_LEAST 16384   /* for extensions, whose frames are not known yet */
 #define PAUSE_FIRST   100000u /* ns between two looks at the rings */
 #define PAUSE_LAST    10000000u
 #define PAUSE_KNOCKS  1000000u /* ... where a thread may not make a call to wake us */
@@ -248,9 +247,9 @@ static bool native_shares_site(const struct engine *engine, const struct attach 
 
 /* ---- build, extend */
 
-static uint32_t largest_frame(const struct program *p)
+static uint32_t largest_frame(const struct native *e, const struct program *p)
 {
-	uint32_t most = SCRATCH_LEAST;
+	uint32_t most = e->options.may_grow ? SCRATCH_LEAST : 0;
 
 	for (uint32_t i = 0; i < p->clause_count; i++) {
 		uint32_t size = native_frame_size(&p->clauses[i]);
@@ -258,6 +257,36 @@ static uint32_t largest_frame(const struct program *p)
 		most = size > most ? size : most;
 	}
 	return most;
+}
+
+static bool is_tracers(const struct clause *c)
+{
+	for (uint32_t i = 0; i < c->attach_count; i++)
+		if (!attach_is_tracers(&c->attaches[i]))
+			return false;
+	return c->attach_count > 0;
+}
+
+static bool sends_data(const struct program *p, const struct clause *c)
+{
+	for (uint32_t i = 0; i < c->insn_count; i++)
+		if (c->code[i].op == OP_EMIT && !format_is_control(&p->formats[c->code[i].imm]))
+			return true;
+	return false;
+}
+
+static enum native_senders senders_of(const struct native *e, const struct program *p)
+{
+	enum native_senders who = e->options.data_later ? SENDERS_ALL : SENDER_NONE;
+
+	for (uint32_t i = 0; i < p->clause_count; i++) {
+		if (!sends_data(p, &p->clauses[i]))
+			continue;
+		if (!is_tracers(&p->clauses[i]))
+			return SENDERS_ALL;
+		who = who == SENDER_NONE ? SENDER_TRACER : who;
+	}
+	return who;
 }
 
 static int keep_part(struct native *e, const struct program *p)
@@ -273,8 +302,9 @@ static int native_build(struct engine *engine, const struct program *p, struct d
 {
 	struct native *e = (struct native *)engine;
 	const struct native_sizes sizes = {.ring_bytes = e->options.ring_bytes,
-					   .scratch_size = largest_frame(p),
-					   .scratch_count = SCRATCH_COUNT};
+					   .senders = senders_of(e, p),
+					   .scratch_size = largest_frame(e, p),
+					   .grows = e->options.may_grow};
 	int err = program_check(p, d);
 
 	if (!err)

@@ -15,8 +15,9 @@
 #include "engine/native/sure.h"
 #include "symbols/maps.h"
 
-#define AREA_SIZE   ((size_t)1 << 20) /* untouched pages cost nothing */
-#define TRAMPOLINE  4096	      /* usual most; a larger one gets a larger area */
+#define AREA_FIRST  ((size_t)64 << 10)
+#define AREA_STEPS  4u	 /* each is twice as large as the one before; so often */
+#define TRAMPOLINE  4096 /* usual most; a larger one gets a larger area */
 #define ALIGN	    16
 #define MAP_TRIES   40	/* of a process that maps memory all the time */
 #define PAUSE_LEAST 50	/* us between two tries */
@@ -56,6 +57,7 @@ void native_process_close(struct native_process *p)
 	free(p->steps);
 	free(p->sites);
 	free(p->areas);
+	free(p->parts);
 	free(p);
 }
 
@@ -75,6 +77,7 @@ static bool is_near(const struct native_area *a, uint64_t pc)
 static int find_area(struct native_process *p, uint64_t pc, size_t size, struct native_area **out)
 {
 	struct native_area a = {0};
+	size_t usual;
 	int err;
 
 	for (size_t i = 0; i < p->area_count; i++) {
@@ -86,7 +89,8 @@ static int find_area(struct native_process *p, uint64_t pc, size_t size, struct 
 	if (err)
 		return err;
 	size += native_blob_size + ALIGN;
-	size = size < AREA_SIZE ? AREA_SIZE - INJECT_MARGIN : size;
+	usual = AREA_FIRST << (p->area_count < AREA_STEPS ? p->area_count : AREA_STEPS);
+	size = size < usual ? usual - INJECT_MARGIN : size;
 	err = inject_reserve(p->x, pc, size, &a.start);
 	if (err)
 		return err;
@@ -209,7 +213,7 @@ static int map_areas(struct native_process *p, const struct native_store *s, uin
 		if (!err)
 			err = near ? find_area(p, near, size, &area) : reserve_areas(p);
 		if (!err)
-			err = inject_map(p->x, s->fd, s->layout.size, d);
+			err = inject_map(p->x, s->fd, s->first_size, d);
 		if (err == -EEXIST)
 			drop_areas(p);
 	}
@@ -363,14 +367,49 @@ static int make_trampoline(struct native_process *p, const struct native_store *
 	}
 }
 
-static int first_page(struct native_process *p)
+static int write_chunks(struct native_process *p, const struct native_store *s)
+{
+	struct kept_page kept;
+
+	native_store_chunks(s, p->has_all, &kept);
+	return inject_write(p->x, inject_world(p->x)->kept + offsetof(struct kept_page, chunks),
+			    kept.chunks, s->program->map_count * sizeof(kept.chunks[0]));
+}
+
+static int first_page(struct native_process *p, const struct native_store *s)
 {
 	struct process_page page;
 	int err = read_ranges(p, &page);
 
 	if (!err)
 		err = write_page(p, &page, true);
+	if (!err && s->program->map_count)
+		err = write_chunks(p, s);
 	return err ? err : filter_look(p);
+}
+
+/* A process with a system call filter must not be made to map more later, so it has all at once. */
+static int share_parts(struct native_process *p, const struct native_store *s)
+{
+	size_t count = 0;
+
+	free(p->parts);
+	p->parts = calloc(2 * (size_t)s->program->map_count + 1, sizeof(*p->parts));
+	if (!p->parts)
+		return -ENOMEM;
+	p->has_all = inject_has_filter(inject_pid(p->x));
+	for (uint32_t i = 0; i < s->program->map_count; i++) {
+		const struct native_pieces *map = &s->pieces[i];
+		const struct native_piece *pieces[] = {&map->entries, &map->cells};
+		bool whole = p->has_all && !map->is_later;
+
+		for (unsigned k = 0; k < COUNT(pieces); k++)
+			if (pieces[k]->size)
+				p->parts[count++] = (struct inject_part){
+					pieces[k]->at, whole ? pieces[k]->most : pieces[k]->size};
+	}
+	inject_share(p->x, p->parts, count, s->layout.size);
+	return 0;
 }
 
 static void expect_records(struct native_process *p, const struct native_store *s)
@@ -387,15 +426,18 @@ static void expect_records(struct native_process *p, const struct native_store *
 int native_process_arm(struct native_process *p, const struct native_store *s, bool follow,
 		       struct diag *d)
 {
-	int err;
+	int err = 0;
 	struct native_place place;
 
-	if (!p->is_ready)
+	if (!p->is_ready) {
 		expect_records(p, s);
-	err = map_landings(p, s, d);
+		err = share_parts(p, s);
+	}
+	if (!err)
+		err = map_landings(p, s, d);
 	place = place_of(p, s, follow);
 	if (!err && !p->is_ready)
-		err = first_page(p);
+		err = first_page(p, s);
 	p->is_ready |= !err;
 	p->image = (struct memory_range){0, 0};
 	for (size_t i = 0; i < p->count && !err; i++)

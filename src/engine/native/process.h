@@ -39,6 +39,8 @@ struct native_process {
 	bool has_waiting;	   /* there are attachments whose files are not mapped yet */
 	bool expects_library;	   /* one of these may be loaded later, or another one again */
 	const struct file *stays;  /* of an attachment: it is mapped for good; NULL */
+	struct inject_part *parts; /* owned: of the shared memory, that it maps */
+	bool has_all;		   /* ... whole, since it cannot map more by itself */
 	struct process_page page;  /* as it was written last */
 	unsigned looks, next_look; /* since then; when more memory may be added */
 	struct memory_range image; /* of the site that was looked at last */

@@ -52,13 +52,15 @@ static struct ring_head *ring_head(const struct native_store *s, uint32_t ring)
 
 static char *ring_bytes(const struct native_store *s, uint32_t ring, uint64_t position)
 {
-	return s->base + ring_at(&s->layout, ring) + s->layout.ring_data +
-	       (position & (s->layout.ring_size - 1));
+	return s->base + ring_data(&s->layout, ring) +
+	       (position & (ring_size(&s->layout, ring) - 1));
 }
 
-static uint64_t until_end(const struct native_store *s, uint64_t position)
+static uint64_t until_end(const struct native_store *s, uint32_t ring, uint64_t position)
 {
-	return s->layout.ring_size - (position & (s->layout.ring_size - 1));
+	uint64_t size = ring_size(&s->layout, ring);
+
+	return size - (position & (size - 1));
 }
 
 /* Give back what was read. */
@@ -111,7 +113,7 @@ static enum next look_at_record(struct native_store *s, uint32_t ring, uint64_t 
 static enum next next_of_cpu(struct native_store *s, uint32_t ring)
 {
 	struct ring_cursor *c = &s->rings[ring];
-	uint64_t word, most = c->head - c->tail, left = until_end(s, c->tail);
+	uint64_t word, most = c->head - c->tail, left = until_end(s, ring, c->tail);
 
 	if (!most)
 		return NEXT_NONE;
@@ -126,7 +128,7 @@ static uint64_t *mark_at(const struct native_store *s, uint32_t ring, uint64_t p
 {
 	char *marks = s->base + ring_at(&s->layout, ring) + LAYOUT_PAGE;
 
-	return (uint64_t *)(void *)marks + (position & (s->layout.ring_size - 1)) / GRANULE;
+	return (uint64_t *)(void *)marks + (position & (s->layout.shared_size - 1)) / GRANULE;
 }
 
 /* A record is not finished. Is it waited for? */
@@ -135,7 +137,7 @@ static bool is_waited_for(const struct drain *d, uint32_t ring, uint64_t at, uin
 	uint32_t thread =
 		mark >> MARK_THREAD_SHIFT & ((1u << (MARK_LAP_SHIFT - MARK_THREAD_SHIFT)) - 1);
 
-	if (d->s->is_ending || d->s->rings[ring].tail - at > d->s->layout.ring_size / 2)
+	if (d->s->is_ending || d->s->rings[ring].tail - at > d->s->layout.shared_size / 2)
 		return false;
 	return !d->is_beginning || !thread || !d->is_alive || d->is_alive(d->alive_arg, thread);
 }
@@ -175,12 +177,12 @@ static enum next next_of_shared(const struct drain *d, uint32_t ring, uint64_t a
 	struct native_store *s = d->s;
 	struct ring_cursor *c = &s->rings[ring];
 	uint64_t mark = word_acquire(mark_at(s, ring, at));
-	uint64_t lap = (at / s->layout.ring_size + 1) << MARK_LAP_SHIFT;
+	uint64_t lap = (at / s->layout.shared_size + 1) << MARK_LAP_SHIFT;
 
 	if ((mark & UINT64_MAX << MARK_LAP_SHIFT) != lap)
 		return c->head == at ? NEXT_NONE : NEXT_BAD;
 	c->step = (mark >> 2 & MARK_GRANULES) * GRANULE;
-	if (!c->step || c->step > until_end(s, at))
+	if (!c->step || c->step > until_end(s, ring, at))
 		return NEXT_BAD;
 	switch (mark & 3) {
 	case MARK_PAD: return NEXT_SKIP;
@@ -359,16 +361,16 @@ static void begin_round(struct drain *d)
 
 	d->is_young = false;
 	s->heap_count = 0;
-	for (uint32_t i = 0; i < s->layout.ring_count; i++) {
+	for (uint32_t i = 0; i < ring_count(&s->layout); i++) {
 		struct ring_cursor *c = &s->rings[i];
 
 		c->head = word_acquire(&ring_head(s, i)->head);
-		if (c->head - c->tail > s->layout.ring_size ||
+		if (c->head - c->tail > ring_size(&s->layout, i) ||
 		    c->head % (i < s->layout.cpus ? 8 : GRANULE))
 			give_up(s, i);
 	}
 	d->is_beginning = true;
-	for (uint32_t i = 0; i < s->layout.ring_count; i++)
+	for (uint32_t i = 0; i < ring_count(&s->layout); i++)
 		if (find_record(d, i))
 			heap_add(s, i);
 	d->is_beginning = false;
@@ -380,7 +382,7 @@ static int give_record(struct drain *d)
 	struct native_store *s = d->s;
 	uint32_t ring = s->heap[0];
 	struct ring_cursor *c = &s->rings[ring];
-	uint64_t before = c->tail, part = s->layout.ring_size / GIVE_BACK;
+	uint64_t before = c->tail, part = ring_size(&s->layout, ring) / GIVE_BACK;
 	uint64_t len = c->record.len + sizeof(struct ring_record);
 	uint64_t at = c->taken < RING_LATE ? c->late[c->taken] : before;
 	struct ring_record head;
@@ -418,7 +420,7 @@ static int take_round(struct drain *d)
 	begin_round(d);
 	while (s->heap_count && !err && d->given < ONE_DRAIN)
 		err = give_record(d);
-	for (uint32_t i = 0; i < s->layout.ring_count; i++)
+	for (uint32_t i = 0; i < ring_count(&s->layout); i++)
 		set_tail(s, i);
 	return err;
 }
@@ -510,11 +512,12 @@ unsigned native_ring_fill(const struct native_store *s)
 {
 	uint64_t most = 0;
 
-	for (uint32_t i = 0; i < s->layout.ring_count; i++) {
+	for (uint32_t i = 0; i < ring_count(&s->layout); i++) {
 		uint64_t used = word_load(&ring_head(s, i)->head) - s->rings[i].tail;
+		uint64_t size = ring_size(&s->layout, i);
 
-		if (used <= s->layout.ring_size && used > most)
-			most = used;
+		if (used <= size && used * 256 / size > most)
+			most = used * 256 / size;
 	}
-	return (unsigned)(most * 256 / s->layout.ring_size);
+	return (unsigned)most;
 }

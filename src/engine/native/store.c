@@ -22,18 +22,49 @@
 #endif
 #define PRESENT_BYTES (UINT64_C(16) << 20) /* of all rings that are made at once */
 
-#define DEFAULT_RING	((size_t)1 << 20)
-#define LEAST_RING	((size_t)1 << 16)
-#define MOST_RING	((size_t)1 << 30)
-#define SPARE_MIN	64u /* entries beyond max_entries: those that threads have in hand */
-#define SPARE_MAX	1024u
-#define ANEW_MAX	16384u
-#define STRIPES_MAX	16u
-#define FREE_LISTS_MAX	16u
-#define CELL_BYTES_MOST ((uint64_t)64 << 20) /* of a map, above which CPUs share stripes */
-#define EXTEND_BYTES                                                                 \
-	((uint64_t)64 << 20) /* for maps whose types come later; none is used before \
-			      */
+#define MIB ((uint64_t)1 << 20)
+#define CONTROL_RING                                                                \
+	UINT64_C(2048) /* of a CPU, for control records alone: a page with its head \
+			*/
+#define LEAST_RING (UINT64_C(1) << 16) /* that can be asked for */
+#define MOST_RING  (UINT64_C(1) << 30)
+
+/* The rings of all CPUs together, and the shared ones, unless others are asked for. On any number
+ * of CPUs: at most 5 MiB with their heads, and 2.3 MiB with their marks. */
+#define CPU_RINGS    (4 * MIB)
+#define CPU_LEAST    (UINT64_C(1) << 14)
+#define SHARED_RINGS (2 * MIB)
+#define SHARED_LEAST (UINT64_C(1) << 18)
+#define SHARED_MOST  4u
+
+#define SCRATCH_BYTES (2 * MIB) /* of frames for CPUs, and of all others */
+#define SCRATCH_LEAST 16u
+#define SCRATCH_USUAL 64u
+
+#define SPARE_MIN      64u /* entries beyond max_entries: those that threads have in hand */
+#define SPARE_MAX      1024u
+#define ANEW_MAX       16384u
+#define STRIPES_MAX    16u
+#define FREE_LISTS_MAX 16u
+/* CPUs share stripes when the cells of so many keys would take more than so many bytes. */
+#define CELL_KEYS	4096u
+#define CELL_BYTES_MOST (2 * MIB)
+
+/* Maps with more than so many bytes of entries and cells grow, by chunks of about as many. */
+#define CHUNK_BYTES (UINT64_C(256) << 10)
+#define CHUNK_MOST  10u			 /* 1,024 entries */
+#define NO_CHUNKS   31u			 /* as a shift: one chunk has all entries */
+#define PIECE_GAP   (UINT64_C(64) << 10) /* so that two mappings never become one */
+
+/* Maps of few keys have a bucket for each; then one for four. */
+#define BUCKETS_USUAL (1u << 16)
+
+/* For maps whose types come later; none is used before. */
+#define LATER_BYTES   (UINT64_C(256) << 10) /* buckets and free lists of all of them */
+#define LATER_BUCKETS (1u << 13)
+#define LATER_ENTRIES (UINT64_C(128) << 10)
+#define LATER_CELLS   (UINT64_C(512) << 10)
+#define LATER_MOST    (512 * MIB)
 
 /* ---- places: memory is given out from the start to the end, before it exists */
 
@@ -78,23 +109,83 @@ static uint32_t cells_of(const struct type *t)
 /* One stripe for each CPU, and some for those who need atomic instructions; fewer when they would
  * take too much memory. What is taken while clauses read it is `is_exchanged` (take.c): atomic
  * instructions alone. */
-static void place_cells(struct map_shape *m, uint32_t cpus, bool is_exchanged, uint64_t *end)
+static void choose_stripes(struct map_shape *m, uint32_t cpus, bool is_exchanged)
 {
-	uint64_t bytes = (uint64_t)m->entry_count * m->cell_words * sizeof(struct map_cell);
+	uint64_t cells = m->cell_words * sizeof(struct map_cell);
+	uint64_t few = (m->entry_count < CELL_KEYS ? m->entry_count : CELL_KEYS) * cells;
 	uint32_t others = (uint32_t)power_of_two(cpus, STRIPES_MAX);
 
-	m->cell_stride = (bytes + 2 * CACHE_LINE - 1) / (2 * CACHE_LINE) * (2 * CACHE_LINE);
-	m->rseq_stripes = 0;
-	if (!is_exchanged && m->cell_stride * (cpus + others) <= CELL_BYTES_MOST)
-		m->rseq_stripes = cpus;
-	while (others > 1 && m->cell_stride * (m->rseq_stripes + others) > CELL_BYTES_MOST)
+	m->rseq_stripes = !is_exchanged && few * (cpus + others) <= CELL_BYTES_MOST ? cpus : 0;
+	while (others > 1 && few * (m->rseq_stripes + others) > CELL_BYTES_MOST)
 		others /= 2;
 	m->stripes = m->rseq_stripes + others;
-	m->cells_at = place(end, m->cell_stride * m->stripes, 2 * CACHE_LINE);
 }
 
-/* Where map `def` is, from *end on. */
-static void shape_map(struct map_shape *m, const struct map_def *def, uint32_t cpus, uint64_t *end)
+/* Bytes of the cells of a chunk. */
+static uint64_t cut_cells(struct map_shape *m)
+{
+	uint64_t count =
+		m->chunk_shift == NO_CHUNKS ? m->entry_count : UINT64_C(1) << m->chunk_shift;
+	uint64_t bytes = count * m->cell_words * sizeof(struct map_cell);
+
+	m->cell_stride = (bytes + 2 * CACHE_LINE - 1) / (2 * CACHE_LINE) * (2 * CACHE_LINE);
+	m->cell_chunk = m->cell_stride * m->stripes;
+	return m->cell_chunk;
+}
+
+/* Chunks of at most so many bytes of entries, and of cells, where a chunk of one entry has not
+ * more. */
+static void cut_chunks(struct map_shape *m, uint64_t entries, uint64_t cells)
+{
+	m->chunk_shift = CHUNK_MOST;
+	while (m->chunk_shift &&
+	       ((uint64_t)m->entry_size << m->chunk_shift > entries || cut_cells(m) > cells))
+		m->chunk_shift--;
+	cut_cells(m);
+}
+
+/* The entries and cells are in the first part, from *end on, if they are few; else in pieces, whose
+ * sizes become known. */
+static void shape_entries(struct map_shape *m, uint64_t *end, struct native_pieces *pieces)
+{
+	uint64_t entries = (uint64_t)m->entry_size * m->entry_count;
+
+	m->chunk_shift = NO_CHUNKS;
+	if (entries + cut_cells(m) <= CHUNK_BYTES || m->is_single) {
+		m->entries_at = place(end, entries, CACHE_LINE);
+		m->cells_at = place(end, m->cell_chunk, 2 * CACHE_LINE);
+		return;
+	}
+	cut_chunks(m, CHUNK_BYTES / 2, CHUNK_BYTES / 2);
+	m->entries_first = pieces->entries.size = map_entries_size(m, 1);
+	m->cells_first = pieces->cells.size = map_cells_size(m, 1);
+	pieces->entries.most = map_entries_size(m, map_chunks(m));
+	pieces->cells.most = map_cells_size(m, map_chunks(m));
+}
+
+/* ... in pieces that processes have mapped by now. False: these are too small. */
+static bool fit_entries(struct map_shape *m, const struct native_pieces *pieces)
+{
+	const struct native_piece *entries = &pieces->entries, *cells = &pieces->cells;
+
+	m->chunk_shift = NO_CHUNKS;
+	cut_cells(m);
+	if (!m->is_single)
+		cut_chunks(m, entries->size, cells->size);
+	m->entries_at = entries->at;
+	m->cells_at = cells->at;
+	m->entries_first = entries->size;
+	m->cells_first = cells->size;
+	if (m->is_single)
+		return 2u * m->entry_size <= entries->size && m->cell_chunk <= cells->size;
+	return map_entries_size(m, 1) <= entries->size && map_cells_size(m, 1) <= cells->size &&
+	       map_entries_size(m, map_chunks(m)) <= entries->most &&
+	       map_cells_size(m, map_chunks(m)) <= cells->most;
+}
+
+/* Where map `def` is, from *end on; its entries and cells have no place yet. */
+static void shape_map(struct map_shape *m, const struct map_def *def, uint32_t cpus,
+		      uint32_t most_buckets, uint64_t *end)
 {
 	const struct type *t = &def->value;
 	const struct aggregation *a = type_aggregation(t);
@@ -127,7 +218,11 @@ static void shape_map(struct map_shape *m, const struct map_def *def, uint32_t c
 	/* Keys of threads: these do not share a line. */
 	if (m->is_word && m->entry_size < CACHE_LINE)
 		m->entry_size = CACHE_LINE;
-	m->bucket_count = (uint32_t)power_of_two(m->max_entries, 1u << 24);
+	m->bucket_count = (uint32_t)power_of_two(m->max_entries, BUCKETS_USUAL);
+	if (m->max_entries / 4 > m->bucket_count)
+		m->bucket_count = (uint32_t)power_of_two(m->max_entries / 4, 1u << 24);
+	if (m->bucket_count > most_buckets)
+		m->bucket_count = most_buckets;
 	m->free_lists = (uint32_t)power_of_two(cpus, FREE_LISTS_MAX);
 	if (getrandom(&m->seed, sizeof(m->seed), GRND_NONBLOCK) < 0)
 		m->seed = (uintptr_t)m ^ (uint64_t)getpid() << 32;
@@ -136,9 +231,57 @@ static void shape_map(struct map_shape *m, const struct map_def *def, uint32_t c
 	m->fresh_at = place(end, 8, CACHE_LINE);
 	m->used_at = place(end, 8, CACHE_LINE);
 	m->rest_at = place(end, 8, CACHE_LINE);
-	m->entries_at = place(end, (uint64_t)m->entry_size * m->entry_count, CACHE_LINE);
 	if (m->cell_words)
-		place_cells(m, cpus, m->is_single && def->is_taken && def->is_read, end);
+		choose_stripes(m, cpus, m->is_single && def->is_taken && def->is_read);
+}
+
+static void place_piece(struct native_store *s, struct native_piece *piece, uint64_t *at)
+{
+	if (!piece->size)
+		return;
+	piece->at = place(&s->layout.size, piece->most + PIECE_GAP, PIECE_GAP);
+	*at = piece->at;
+}
+
+/* Pieces come after the first part. */
+static void place_pieces(struct native_store *s)
+{
+	for (uint32_t i = 0; i < s->program->map_count; i++) {
+		struct map_shape *m = &s->shapes[i];
+
+		place_piece(s, &s->pieces[i].entries, &m->entries_at);
+		place_piece(s, &s->pieces[i].cells, &m->cells_at);
+		if (s->pieces[i].is_later)
+			fit_entries(m, &s->pieces[i]);
+	}
+}
+
+static bool is_map_used(const struct program *p, uint32_t map)
+{
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		if (clause_uses_map(&p->clauses[i], map))
+			return true;
+	return false;
+}
+
+/* Maps that no clause uses may have other types in an extension. */
+static void shape_maps(struct native_store *s, bool grows, uint64_t *end)
+{
+	const struct program *p = s->program;
+
+	for (uint32_t i = 0; i < p->map_count; i++) {
+		struct map_shape *m = &s->shapes[i];
+
+		if (grows && !is_map_used(p, i))
+			s->pieces[i] =
+				(struct native_pieces){{.size = LATER_ENTRIES, .most = LATER_MOST},
+						       {.size = LATER_CELLS, .most = LATER_MOST},
+						       true};
+		shape_map(m, &p->maps[i], s->layout.cpus, UINT32_MAX, end);
+		m->number = i;
+		if (!s->pieces[i].is_later)
+			shape_entries(m, end, &s->pieces[i]);
+	}
 }
 
 static uint64_t *word_of(const struct native_store *s, uint64_t at)
@@ -168,6 +311,71 @@ static uint32_t long_vectors(void)
 #endif
 }
 
+/* The largest power of two that is not more, within bounds. */
+static uint64_t share(uint64_t bytes, uint64_t least, uint64_t most)
+{
+	uint64_t n = power_of_two(bytes + 1, UINT64_MAX) / 2;
+
+	return n < least ? least : n < most ? n : most;
+}
+
+/* A ring takes records of half its size. */
+static uint64_t largest_record(const struct program *p)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < p->format_count; i++) {
+		uint64_t bytes = sizeof(struct ring_record) + sizeof(struct record_head);
+
+		for (unsigned f = 0; f < p->formats[i].field_count; f++)
+			bytes += type_memory(&p->formats[i].fields[f]);
+		most = bytes > most ? bytes : most;
+	}
+	return most;
+}
+
+/* Few threads come to the shared rings where there is rseq, so they are not one for each CPU. */
+static void size_rings(struct layout *l, const struct native_sizes *sizes, const struct program *p)
+{
+	uint64_t cpu = share(CPU_RINGS / l->cpus, CPU_LEAST, MIB);
+	uint64_t shared = share(SHARED_RINGS / l->cpus, SHARED_LEAST, MIB);
+	uint64_t record = power_of_two(2 * largest_record(p), MOST_RING);
+
+	l->shared_rings = l->cpus < SHARED_MOST ? l->cpus : SHARED_MOST;
+	if (sizes->ring_bytes)
+		cpu = shared = power_of_two(
+			sizes->ring_bytes < LEAST_RING ? LEAST_RING : sizes->ring_bytes, MOST_RING);
+	if (sizes->senders != SENDERS_ALL)
+		cpu = CONTROL_RING;
+	if (sizes->senders == SENDER_NONE) {
+		shared = LEAST_RING;
+		l->shared_rings = 1;
+	}
+	l->ring_size = cpu;
+	l->ring_data = cpu == CONTROL_RING ? CONTROL_RING : LAYOUT_PAGE;
+	l->ring_stride = l->ring_data + l->ring_size;
+	l->shared_size = shared > record ? shared : record;
+	l->shared_data = LAYOUT_PAGE + (l->shared_size / GRANULE * 8 + LAYOUT_PAGE - 1) /
+					       LAYOUT_PAGE * LAYOUT_PAGE;
+	l->shared_stride = l->shared_data + l->shared_size;
+}
+
+/* One frame for each CPU, where they are not too large for that, and some for all. */
+static void size_scratch(struct layout *l, const struct native_sizes *sizes)
+{
+	uint64_t size = (sizes->scratch_size + 63) / 64 * 64, others;
+
+	if (!size)
+		return;
+	others = SCRATCH_BYTES / size;
+	others = others < SCRATCH_LEAST ? SCRATCH_LEAST : others;
+	l->scratch_size = (uint32_t)size;
+	l->scratch_own = size * l->cpus <= SCRATCH_BYTES ? l->cpus : 0;
+	if (others > (sizes->scratch_count ? sizes->scratch_count : SCRATCH_USUAL))
+		others = sizes->scratch_count ? sizes->scratch_count : SCRATCH_USUAL;
+	l->scratch_count = l->scratch_own + (uint32_t)others;
+}
+
 static uint64_t scratch_bytes(const struct layout *l)
 {
 	return l->scratch_count * (sizeof(struct scratch_head) + (uint64_t)l->scratch_size);
@@ -177,19 +385,15 @@ static void lay_out(struct native_store *s, const struct native_sizes *sizes)
 {
 	struct layout *l = &s->layout;
 	const struct program *p = s->program;
-	size_t ring = sizes->ring_bytes ? sizes->ring_bytes : DEFAULT_RING;
 	uint64_t end = sizeof(*l);
 
 	l->magic = LAYOUT_MAGIC;
 	l->cpus = sizes->cpus ? sizes->cpus : engine_cpus();
-	l->ring_count = 2 * l->cpus;
-	l->ring_size = power_of_two(ring < LEAST_RING ? LEAST_RING : ring, MOST_RING);
 	l->format_count = p->format_count ? p->format_count : 1;
 	l->span_count = p->span_count ? p->span_count : 1;
-	l->scratch_own = l->cpus;
-	l->scratch_count = sizes->scratch_count + l->scratch_own;
 	l->vectors = long_vectors();
-	l->scratch_size = (sizes->scratch_size + 63) / 64 * 64;
+	size_rings(l, sizes, p);
+	size_scratch(l, sizes);
 	l->clock_at = place(&end, sizeof(struct clock), CACHE_LINE);
 	l->stats_at = place(&end, sizeof(struct shared_stats), CACHE_LINE);
 	l->missed_at = place(&end, (uint64_t)8 * l->format_count, CACHE_LINE);
@@ -198,14 +402,12 @@ static void lay_out(struct native_store *s, const struct native_sizes *sizes)
 	if (program_uses(p, OP_LSTACK))
 		l->langs_at = place(&end, sizeof(struct lang_area), LAYOUT_PAGE);
 	s->shapes_at = place(&end, p->map_count * sizeof(struct map_shape), CACHE_LINE);
-	for (uint32_t i = 0; i < p->map_count; i++)
-		shape_map(&s->shapes[i], &p->maps[i], l->cpus, &end);
-	l->ring_data = LAYOUT_PAGE +
-		       (l->ring_size / GRANULE * 8 + LAYOUT_PAGE - 1) / LAYOUT_PAGE * LAYOUT_PAGE;
-	l->ring_stride = l->ring_data + l->ring_size;
-	l->rings_at = place(&end, l->ring_stride * l->ring_count, LAYOUT_PAGE);
-	s->spare_at = place(&end, EXTEND_BYTES, LAYOUT_PAGE);
-	l->size = place(&end, 0, LAYOUT_PAGE);
+	shape_maps(s, sizes->grows, &end);
+	l->rings_at = place(&end, l->ring_stride * l->cpus, LAYOUT_PAGE);
+	l->shared_at = place(&end, l->shared_stride * l->shared_rings, LAYOUT_PAGE);
+	s->spare_at = place(&end, sizes->grows ? LATER_BYTES : 0, LAYOUT_PAGE);
+	l->size = s->first_size = place(&end, 0, LAYOUT_PAGE);
+	place_pieces(s);
 }
 
 /* A file that no process can make smaller, or its readers would fault. */
@@ -231,7 +433,7 @@ uint64_t native_store_first_pages(const struct native_store *s, uint32_t cpu, si
 	const struct layout *l = &s->layout;
 	uint64_t most = PRESENT_BYTES / l->cpus & -(uint64_t)LAYOUT_PAGE;
 
-	*size = !s->program->format_count ? 0 : most < l->ring_size ? most : l->ring_size;
+	*size = l->ring_size <= CONTROL_RING ? 0 : most < l->ring_size ? most : l->ring_size;
 	return ring_at(l, cpu) + l->ring_data;
 }
 
@@ -246,7 +448,19 @@ static void make_first_pages(struct native_store *s)
 	}
 }
 
-static const uint64_t always = 1;
+/* The tracer has mapped all of the memory, and makes no calls for others. */
+static void keep_all(struct kept_page *kept)
+{
+	kept->no_calls = 1;
+	memset(kept->chunks, 0xff, sizeof(kept->chunks));
+}
+
+void native_store_chunks(const struct native_store *s, bool whole, struct kept_page *out)
+{
+	for (uint32_t i = 0; i < s->program->map_count; i++)
+		out->chunks[i] =
+			whole && !s->pieces[i].is_later ? (uint32_t)map_chunks(&s->shapes[i]) : 1;
+}
 
 int native_store_open(const struct program *p, const struct native_sizes *sizes,
 		      struct native_store **out, struct diag *d)
@@ -256,15 +470,24 @@ int native_store_open(const struct program *p, const struct native_sizes *sizes,
 
 	if (!s)
 		return diag_error(d, -ENOMEM, "no-memory", "out of memory");
+	if (p->map_count > KEPT_MAPS) {
+		free(s);
+		return diag_error(
+			d, -ENOTSUP, "user-maps",
+			"cannot trace in user mode: the script has %u maps, and the limit "
+			"is %u",
+			p->map_count, KEPT_MAPS);
+	}
 	s->fd = -1;
 	s->program = p;
 	s->shapes = calloc(p->map_count + 1, sizeof(*s->shapes));
+	s->pieces = calloc(p->map_count + 1, sizeof(*s->pieces));
 	s->taken = calloc(p->map_count + 1, sizeof(*s->taken));
-	if (s->shapes && s->taken)
+	if (s->shapes && s->pieces && s->taken)
 		lay_out(s, sizes);
-	s->rings = calloc(s->layout.ring_count + 1, sizeof(*s->rings));
-	s->heap = calloc(s->layout.ring_count + 1, sizeof(*s->heap));
-	if (!s->shapes || !s->taken || !s->rings || !s->heap)
+	s->rings = calloc(ring_count(&s->layout) + 1, sizeof(*s->rings));
+	s->heap = calloc(ring_count(&s->layout) + 1, sizeof(*s->heap));
+	if (!s->shapes || !s->pieces || !s->taken || !s->rings || !s->heap)
 		err = -ENOMEM;
 	if (!err)
 		err = make_memory(s);
@@ -275,7 +498,8 @@ int native_store_open(const struct program *p, const struct native_sizes *sizes,
 	}
 	for (uint32_t i = 0; i < p->map_count; i++)
 		begin_map(s, i);
-	s->hit = (struct hit){.base = s->base, .layout = &s->layout, .no_calls = &always};
+	s->hit = (struct hit){.base = s->base, .layout = &s->layout, .kept = &s->kept};
+	keep_all(&s->kept);
 	native_clock_start(s);
 	s->layout.start = clock_line_ns(&s->clock.line, s->clock.tsc);
 	memcpy(s->base, &s->layout, sizeof(s->layout));
@@ -297,6 +521,7 @@ void native_store_close(struct native_store *s)
 		free(s->taken[i].base);
 	free(s->taken);
 	free(s->shapes);
+	free(s->pieces);
 	free(s->rings);
 	free(s->heap);
 	free(s->bounce);
@@ -318,8 +543,9 @@ int native_store_extend(struct native_store *s, const struct program *p,
 		if (is_used(arg, i))
 			return diag_error(d, -EINVAL, "bad-program",
 					  "the extension has other maps");
-		shape_map(&m, new, s->layout.cpus, &end);
-		if (end > s->layout.size)
+		shape_map(&m, new, s->layout.cpus, LATER_BUCKETS, &end);
+		m.number = i;
+		if (end > s->first_size || !fit_entries(&m, &s->pieces[i]))
 			return diag_error(d, -ENOMEM, "user-memory",
 					  "no shared memory is left for map '%.*s'",
 					  STR_FMT(new->name));
@@ -340,11 +566,12 @@ void native_store_stats(const struct native_store *s, struct run_stats *out)
 	const struct shared_stats *stats = (const void *)(s->base + s->layout.stats_at);
 
 	*out = (struct run_stats){.lost_updates = word_load(&stats->lost_updates),
+				  .unmapped = word_load(&stats->unmapped),
 				  .lost_scratch = word_load(&stats->lost_scratch),
 				  .loop_limits = word_load(&stats->loop_limits),
 				  .lost_records = s->unfinished + s->damaged,
 				  .spoiled = s->damaged};
-	for (uint32_t i = 0; i < s->layout.ring_count; i++) {
+	for (uint32_t i = 0; i < ring_count(&s->layout); i++) {
 		const struct ring_head *r = (const void *)(s->base + ring_at(&s->layout, i));
 
 		out->lost_records += word_load(&r->lost);

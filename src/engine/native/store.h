@@ -9,11 +9,21 @@
 #include "engine/interp/interp.h"
 #include "engine/native/inside.h"
 
+/* Who sends records with data, which are lost when there is no room. Others, such as those of
+ * print() and exit(), are small and few, and are never lost. */
+enum native_senders {
+	SENDERS_ALL, /* traced processes and the tracer */
+	SENDER_TRACER,
+	SENDER_NONE,
+};
+
 struct native_sizes {
-	size_t ring_bytes;	/* of one ring; 0: 1 MiB; rounded up to a power of two */
+	size_t ring_bytes; /* of one ring; 0: by the CPUs; rounded up to a power of two */
+	enum native_senders senders;
 	uint32_t cpus;		/* 0: those that are possible here */
-	uint32_t scratch_size;	/* bytes of the largest frame that does not fit the stack */
-	uint32_t scratch_count; /* ... beside one for each CPU */
+	uint32_t scratch_size;	/* bytes of the largest frame that does not fit the stack; or 0 */
+	uint32_t scratch_count; /* of them, at most, beside one for each CPU; 0: 64 */
+	bool grows;		/* there may be extensions: native_store_extend() */
 };
 
 #define RING_LATE 32u /* unfinished records of one ring that are left for later */
@@ -38,6 +48,18 @@ struct clock_fit {
 	uint64_t next;		      /* TSC after which to sample again */
 };
 
+/* A part of the memory that a process maps beside the first part, and may grow. */
+struct native_piece {
+	uint64_t at, size; /* so many bytes at first; 0: there is none */
+	uint64_t most;	   /* bytes that it can have */
+};
+
+/* Of a map that grows, or that may have other types later. */
+struct native_pieces {
+	struct native_piece entries, cells;
+	bool is_later; /* no clause uses it yet */
+};
+
 /* What was given of a map without keys; take.c. */
 struct taken {
 	uint64_t number; /* of the use of its entry; 0: nothing was */
@@ -48,11 +70,14 @@ struct taken {
 struct native_store {
 	int fd; /* the memfd; traced processes map it shared, readable and writable */
 	char *base;
-	struct layout layout;	  /* the tracer's copy */
-	struct map_shape *shapes; /* likewise, by map */
-	struct taken *taken;	  /* likewise */
-	uint64_t shapes_at;	  /* their copy for the target: struct map_shape[map_count] */
-	uint64_t spare_at;	  /* memory from here to layout.size is not used yet */
+	struct layout layout;	      /* the tracer's copy */
+	struct map_shape *shapes;     /* likewise, by map */
+	uint64_t first_size;	      /* bytes of the part that is before all pieces */
+	struct native_pieces *pieces; /* by map */
+	struct kept_page kept;	      /* of the tracer, which has all of the memory */
+	struct taken *taken;	      /* likewise */
+	uint64_t shapes_at;	      /* their copy for the target: struct map_shape[map_count] */
+	uint64_t spare_at;	      /* memory from here to layout.size is not used yet */
 	const struct program *program;
 	struct hit hit; /* of the tracer itself, for calls of inside.h */
 	struct ring_cursor *rings;
@@ -78,6 +103,9 @@ void native_store_close(struct native_store *s); /* NULL is fine */
  * (engine.h); `is_used` says so of a map. */
 int native_store_extend(struct native_store *s, const struct program *p,
 			bool (*is_used)(void *arg, uint32_t map), void *arg, struct diag *d);
+/* The chunks of each map that a process has mapped at first: one, or all of them if its type cannot
+ * change. */
+void native_store_chunks(const struct native_store *s, bool whole, struct kept_page *out);
 /* How much of a key, value or slot of this type matters. */
 enum form native_form(const struct type *t);
 struct map_store native_store_maps(struct native_store *s);

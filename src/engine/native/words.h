@@ -185,6 +185,7 @@ static inline uint32_t this_cpu(void)
 #if defined(__x86_64__)
 enum {
 	CALL_CLOSE = 3,
+	CALL_MREMAP = 25,
 	CALL_GETPID = 39,
 	CALL_SOCKET = 41,
 	CALL_CONNECT = 42,
@@ -218,6 +219,7 @@ static inline int64_t system_call(int64_t number, uint64_t a, uint64_t b, uint64
 enum {
 	CALL_GETCPU = 168,
 	CALL_CLOSE = 57,
+	CALL_MREMAP = 216,
 	CALL_PPOLL = 73,
 	CALL_GETPID = 172,
 	CALL_SOCKET = 198,

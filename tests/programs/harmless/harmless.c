@@ -40,7 +40,6 @@
 
 static struct state *state;
 static volatile sig_atomic_t running; /* a round is being run: handlers fire */
-static bool has_signals;
 static char *heap_text;
 
 /* Number in the state, name of the probe. */
@@ -68,7 +67,8 @@ static void went_wrong(void)
 	__atomic_fetch_add(&state->wrong, 1, __ATOMIC_RELAXED);
 }
 
-/* ---- Probes: each function returns what its twin below computes without one */
+/* ---- Probes: each function returns what its twin below computes without them ------------------
+ */
 
 /* A pun's offset is 48 c7 c0 and this byte: some 400 MB forward, or 900 MB back. */
 #define AFTER(byte, to) __asm__ volatile(".byte 0x48, 0xc7, 0xc0; .long " #byte : "=a"(to))
@@ -277,7 +277,8 @@ static void run_one(uint64_t i)
 		went_wrong();
 }
 
-/* ---- Threads */
+/* ---- Threads -----------------------------------------------------------------------------------
+ */
 
 static pthread_barrier_t begin_round, end_round;
 
@@ -313,10 +314,8 @@ static void run_threads(uint64_t i)
 	pthread_barrier_wait(&end_round);
 }
 
-/* musl has no contexts. */
-#ifdef __GLIBC__
-
-/* ---- Coroutines */
+/* ---- Coroutines --------------------------------------------------------------------------------
+ */
 
 static const size_t stack_sizes[COROUTINES] = {512 + NEEDED, 640 + NEEDED, 2048,  3072,
 					       4096,	     8192,	   16384, 65536};
@@ -365,7 +364,8 @@ static void run_coroutines(uint64_t i)
 	}
 }
 
-/* ---- Signals */
+/* ---- Signals -----------------------------------------------------------------------------------
+ */
 
 static ucontext_t handler_context, other_context;
 static uint64_t handled;
@@ -414,7 +414,6 @@ static void start_signals(long unused)
 	sigprocmask(SIG_UNBLOCK, &alarm, NULL);
 	sigaltstack(&alternate, NULL);
 	sigaction(SIGALRM, &action, NULL);
-	has_signals = true;
 	timer_create(CLOCK_MONOTONIC, NULL, &timer);
 	timer_settime(timer, 0, &every, NULL);
 }
@@ -427,9 +426,8 @@ static void run_signals(uint64_t i)
 	running = 0;
 }
 
-#endif
-
-/* ---- Alignment checks */
+/* ---- Alignment checks
+ * ----------------------------------------------------------------------------- */
 
 static void set_alignment_checks(bool are_on)
 {
@@ -456,7 +454,8 @@ static void run_aligned(uint64_t i)
 		went_wrong();
 }
 
-/* ---- Limits */
+/* ---- Limits
+ * --------------------------------------------------------------------------------------- */
 
 static size_t size_left; /* of what a limit leaves, in bytes */
 
@@ -559,7 +558,8 @@ static void run_stack(uint64_t i)
 	run_deep(i, 40);
 }
 
-/* ---- The driver's orders */
+/* ---- The driver's orders
+ * -------------------------------------------------------------------------- */
 
 /* clang-format off */
 static const struct workload {
@@ -569,10 +569,8 @@ static const struct workload {
 } workloads[] = {
 	{"one",        NULL,             run_one},
 	{"threads",    start_threads,    run_threads},
-#ifdef __GLIBC__
 	{"coroutines", start_coroutines, run_coroutines},
 	{"signals",    start_signals,    run_signals},
-#endif
 	{"aligned",    NULL,             run_aligned},
 	{"as",         start_as,         run_memory},
 	{"memlock",    start_memlock,    run_memlock},
@@ -620,7 +618,7 @@ static void dump_core(void)
 }
 
 /* A sleep that ends early would be seen. */
-static void rest(void)
+static void rest(bool has_signals)
 {
 	struct timespec t = {0, 300000};
 
@@ -634,7 +632,7 @@ static void serve(const struct workload *w)
 		if (state->order == ORDER_CORE)
 			dump_core();
 		if (state->done >= __atomic_load_n(&state->wanted, __ATOMIC_ACQUIRE)) {
-			rest();
+			rest(w->run == run_signals);
 			continue;
 		}
 		w->run(state->done);

@@ -26,7 +26,6 @@ class Tracer:
     def start(self, prefix):
         self.folder = tempfile.mkdtemp(dir=self.target.folder, prefix="session.")
         environment = dict(os.environ, __BPFTRACE_NOTIFY_PROBES_ATTACHED="1")
-        self.started = time.monotonic()
         with open(self.folder + "/out", "wb") as out, open(self.folder + "/err", "wb") as err:
             self.process = subprocess.Popen([*prefix, *self.arguments, "-p", str(self.target.pid)], stdin=subprocess.DEVNULL, stdout=out,
                                             stderr=err, env=environment)
@@ -101,8 +100,7 @@ class Session:
         action = action_of(self.option, self.probe[2])
         arguments = ["-e", "usdt:%s:%s:%s { %s }" % (self.target.file, *self.probe[:2], action)]
         if self.ending == "duration":
-            self.seconds = self.chance.choice((0.05, 0.2, 0.5))
-            arguments += ["-d", "%gs" % self.seconds]
+            arguments += ["-d", "%dms" % self.chance.choice((50, 200, 500))]
         return arguments + (["--user"] if self.target.user == "root" else [])
 
     def run(self):
@@ -124,8 +122,7 @@ class Session:
         self.target.stop_asking()
         tracer.finish()
         self.target.check_alive()
-        # Root's kernel engine takes what user mode cannot.
-        pattern = self.target.may_be_refused if self.target.user != "root" else None
+        pattern = self.target.may_be_refused
         if pattern and re.search(pattern, tracer.err):
             self.check_program(False)
             return
@@ -157,8 +154,9 @@ class Session:
 
     def end_duration(self, tracer):
         # The rounds of an idle program may have outlasted a short session.
-        is_sure = self.mode == "idle" and time.monotonic() < tracer.started + self.seconds
-        self.requested = self.target.fired(self.probe[1]) if is_sure else None
+        self.requested = None if self.mode == "idle" and tracer.process.poll() is not None else self.target.fired(self.probe[1])
+        if self.mode == "busy":
+            self.requested = None
         tracer.finish()
 
     def end_killed(self, tracer):

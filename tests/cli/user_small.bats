@@ -1,0 +1,204 @@
+# User mode is small in the traced process, on any number of CPUs.
+load ../helpers
+
+setup() {
+	[ "$(uname -m)" = x86_64 ] || skip "needs x86-64"
+	[ "$(id -u)" = 0 ] || skip "needs root, for --user"
+	dir=$(mktemp -d /tmp/nopal-small.XXXXXX)
+	cp "$TARGETS/tick" "$dir"
+	mkfifo "$dir/go"
+}
+
+teardown() {
+	[ -z "${target:-}" ] || kill -9 "$target" 2>/dev/null || true
+	[ -z "${dir:-}" ] || rm -rf "$dir"
+}
+
+# KiB of addresses that the target has, which reads a line: its libraries are loaded.
+addresses() {
+	for _ in $(seq 600); do
+		! grep -qs '^0 0x0 ' "/proc/$target/syscall" || break
+		sleep 0.05
+	done
+	awk '/^VmSize:/ { print $2 }' "/proc/$target/status"
+}
+
+# with_cpus N COMMAND...: where the kernel says that there may be so many CPUs; 0: as it is.
+with_cpus() {
+	local cpus=$1
+	shift
+	[ "$cpus" != 0 ] || exec "$@"
+	echo "0-$((cpus - 1))" >"$dir/possible"
+	exec unshare -m sh -c 'mount --bind "$0" /sys/devices/system/cpu/possible && exec "$@"' "$dir/possible" "$@"
+}
+
+# grows KIB CLAUSE RESULT: on as many CPUs as there are, on 16 and on 256, a session with this clause adds at most KIB to the
+# program's addresses, and prints a line that is RESULT.
+grows() {
+	local before after cpus
+	for cpus in 0 16 256; do
+		"$dir/tick" wait loop 100 2 <"$dir/go" >/dev/null 3>&- &
+		target=$!
+		exec 8>"$dir/go"
+		before=$(addresses)
+		__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 with_cpus $cpus "$NOPAL" --user -e "usdt:$dir/tick:tick:loop { $2 }" -p $target >"$dir/out" 2>"$dir/err" 3>&- 8>&- &
+		tracer=$!
+		for _ in $(seq 600); do
+			! grep -q PROBES_ATTACHED "$dir/err" || break
+			sleep 0.05
+		done
+		after=$(addresses)
+		echo >&8
+		exec 8>&-
+		wait $target
+		wait $tracer
+		cat "$dir/out" "$dir/err"
+		echo "on ${cpus/#0/these} CPUs: $before KiB, then $after"
+		grep -qx "$3" "$dir/out"
+		[ "$after" -gt "$before" ]
+		[ $((after - before)) -le "$1" ]
+	done
+}
+
+@test "count() took 71 MiB of addresses" {
+	grows 4096 '@ = count()' '@: 200'
+}
+
+@test "hist() took 71 MiB of addresses" {
+	grows 4096 '@ = hist(arg0)' '\[64, 128).*'
+}
+
+@test "printf took 71 MiB of addresses, and more on more CPUs" {
+	grows 8192 'printf("record %d\n", arg0)' 'record 99'
+}
+
+# make_keys: a program that fires keys:one with COUNT numbers and texts, round after round. It reads a line before it begins,
+# and one before it ends: keys THREADS CHILDREN EVENTS COUNT [filter]. Without threads and children the main thread fires.
+make_keys() {
+	cat >"$dir/keys.c" <<-'END'
+		#include "nopal/sdt.h"
+		#include <linux/filter.h>
+		#include <linux/seccomp.h>
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <sys/prctl.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		static long events, count;
+		static void *fire(void *unused)
+		{
+			char text[32];
+			for (long i = 0; i < events; i++) {
+				snprintf(text, sizeof(text), "key %ld", i % count);
+				NOPAL_PROBE(keys, one, i % count, text);
+			}
+			return unused;
+		}
+		int main(int argc, char **argv)
+		{
+			long threads = atol(argv[1]), children = atol(argv[2]);
+			pthread_t all[16];
+			struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+			struct sock_fprog filter = {1, &allow};
+			if (argc > 5 && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)))
+				return 1;
+			events = atol(argv[3]);
+			count = atol(argv[4]);
+			getchar();
+			for (long i = 0; i < children; i++)
+				if (!fork())
+					_exit(fire(NULL) != NULL);
+			for (long i = 0; i < threads; i++)
+				pthread_create(&all[i], NULL, fire, NULL);
+			if (!threads && !children)
+				fire(NULL);
+			for (long i = 0; i < threads; i++)
+				pthread_join(all[i], NULL);
+			while (wait(NULL) > 0)
+				;
+			puts("fired");
+			fflush(stdout);
+			getchar();
+			return 0;
+		}
+	END
+	cc -O2 -I"$ROOT/include" -o "$dir/keys" "$dir/keys.c" -lpthread
+}
+
+# fires CLAUSE OPTIONS... -- WORDS...: keys with these words, traced; $before and $after are its KiB before the session and after the
+# last event. With $limit, it gets that when it is traced.
+fires() {
+	local clause=$1 options=()
+	shift
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	"$dir/keys" "$@" <"$dir/go" >"$dir/printed" 3>&- &
+	target=$!
+	exec 8>"$dir/go"
+	before=$(addresses)
+	start_tracer "usdt:$dir/keys:keys:one { $clause }" --user "${options[@]}" -p $target
+	[ -z "${limit:-}" ] || prlimit "$limit" --pid $target
+	echo >&8
+	for _ in $(seq 600); do
+		! grep -q fired "$dir/printed" || break
+		sleep 0.1
+	done
+	after=$(addresses)
+	echo >&8
+	exec 8>&-
+	wait $target
+	wait $tracer
+	grep -v '^@' "$output_file" || true
+	cat "$messages"
+	echo "$before KiB, then $after"
+}
+
+# delivered: what all keys of @ add up to. lost: updates, by the messages.
+delivered() {
+	awk '/^@\[/ { n += $NF } END { print n + 0 }' "$output_file"
+}
+
+lost() {
+	sed -n 's/^Lost \([0-9]*\) map updates\{0,1\} in processes that cannot map more memory.*/\1/p' "$output_file" "$messages" | grep . || echo 0
+}
+
+@test "4,096 keys took 29 MiB of addresses, and texts 345" {
+	make_keys
+	for key in arg0 'str(arg1)'; do
+		fires "@[$key] = count()" -- 0 0 40960 4096
+		[ "$(grep -c '^@\[' "$output_file")" = 4096 ]
+		[ "$(delivered)" = 40960 ]
+		[ $((after - before)) -le 8192 ]
+	done
+}
+
+@test "a map grows in the process while several threads and their children use it" {
+	make_keys
+	for key in arg0 'str(arg1)'; do
+		fires "@[$key] = count()" --follow -- 3 4 60000 20000
+		[ "$(grep -c '^@\[' "$output_file")" = 20000 ]
+		[ "$(delivered)" = 420000 ]
+		[ "$(lost)" = 0 ]
+	done
+}
+
+@test "a map that cannot grow in the process, since it has a limit: what is lost is counted" {
+	make_keys
+	limit=--as=12000000
+	fires '@[str(arg1)] = count()' -- 0 0 1 1
+	limit=--as=$((before * 1024 + 4000000))
+	fires '@[str(arg1)] = count()' --follow -- 0 3 20000 8000
+	[ "$(lost)" -gt 0 ]
+	[ "$(delivered)" -gt 0 ]
+	[ $(($(delivered) + $(lost))) = 60000 ]
+}
+
+@test "a process with a system call filter has all of a map at once, and loses nothing" {
+	make_keys
+	fires '@[arg0] = count()' -- 0 0 20000 20000 filter
+	[ "$(delivered)" = 20000 ]
+}
