@@ -109,3 +109,87 @@ nobody() {
 	with_clock tsc sh -c "(sleep 1.5; echo hpet >$dir/clock) & exec '$NOPAL' -q --user -c \"$TARGETS/tick loop 40 1 100000\" -e 'usdt:tick:loop { @ = count() }'"
 	says user-mode-clock "its clock any more, but 'hpet'"
 }
+
+# start_strict USER HOW: $target, which waits for a line to descriptor 8, in $dir.
+start_strict() {
+	cp "$TARGETS/strict" "$dir"
+	mkfifo -m 666 "$dir/go"
+	# shellcheck disable=SC2046
+	if [ "$1" = root ]; then ./strict "$2" 1000 <go >printed 3>&- & else $(nobody) ./strict "$2" 1000 <go >printed 3>&- & fi
+	target=$!
+	exec 8>go
+	awaits grep -q ready printed
+	! grep -q "^no" printed || skip "this kernel has $(grep ^no printed)"
+}
+
+# trace_by_number USER SCRIPT: a session that begins and ends, then one that sees the target fire.
+trace_by_number() {
+	local session as=
+	[ "$1" = root ] || as=$(nobody)
+	for session in 1 2; do
+		: >told
+		__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 $as "$NOPAL" -q --user -p "$target" -e "$2" >out 2>told 3>&- 8>&- &
+		tracer=$!
+		awaits grep -q ATTACHED told
+		[ $session = 2 ] || kill -INT $tracer
+		[ $session = 2 ] || wait $tracer || true
+	done
+}
+
+@test "programs whose memory must not become executable, or must not change at all, and stopped ones" {
+	[ "$(id -u)" = 0 ] || skip "needs root, to be several users"
+	for user in root nobody; do
+		for how in mdwe seal held; do
+			rm -f go
+			start_strict $user $how
+			[ $how != held ] || kill -STOP "$target"
+			trace_by_number $user 'usdt:strict:fire { @[str(arg1)] = count(); @sum = sum(arg0) }'
+			[ $how != held ] || kill -CONT "$target"
+			echo >&8
+			wait "$target"
+			wait $tracer
+			cat out told
+			grep -q alive printed
+			grep -qx '@\[on the heap\]: 1000' out
+			grep -qx '@sum: 499500' out
+		done
+	done
+}
+
+@test "systemd's MemoryDenyWriteExecute: root traces it, and why text is unreadable is true; others get an error" {
+	[ "$(id -u)" = 0 ] || skip "needs root, to be several users"
+	start_strict root filter
+	trace_by_number root 'usdt:strict:fire { @[str(arg1)] = count(); @sum = sum(arg0) }'
+	echo >&8
+	wait "$target"
+	wait $tracer
+	cat out told
+	grep -q alive printed
+	grep -qx '@\[(unreadable)\]: 1000' out
+	grep -qx '@sum: 499500' out
+	grep -q "warning: 1000 reads failed: the process has a system call filter" told
+	rm -f go
+	start_strict nobody filter
+	run $(nobody) "$NOPAL" -p "$target" -e 'usdt:strict:fire { @ = count() }'
+	[ "$status" = 1 ]
+	says user-mode-filter "it has a system call filter (seccomp), which only root can suspend"
+}
+
+@test "a program under strace or gdb: an error for an ordinary user, and the kernel's for root, in one line" {
+	[ "$(id -u)" = 0 ] || skip "needs root, to be several users"
+	need_program strace
+	start_strict nobody held
+	strace -f -o /dev/null -p "$target" 2>attached 3>&- 8>&- &
+	awaits grep -q attached attached
+	run $(nobody) "$NOPAL" -q -p "$target" -e 'usdt:strict:fire { @ = count() }'
+	echo "$output"
+	[ "$status" = 1 ]
+	says user-mode-traced "is debugging it"
+	start_tracer "usdt:strict:fire { @ = count() }" -q --user -p "$target"
+	echo >&8
+	wait $tracer
+	cat "$output_file" "$messages"
+	grep -qx '@: 1000' "$output_file"
+	[ "$(grep -c warning "$messages")" = 1 ]
+	grep -q "is debugging it" "$messages"
+}

@@ -93,7 +93,8 @@ bool inside_cell(struct hit *h, const struct map_shape *m, uint64_t index, uint6
 /* ---- memory of the traced process. None of these ever faults: what is in no range of the process
  * page is read by process_vm_readv(2) from the process itself. */
 
-/* OP_LOAD: `how` is the size, 1 2 4 8, | INSIDE_SIGNED. 0 and FAULT_READ when unreadable. Operands
+/* OP_LOAD: `how` is the size, 1 2 4 8, | INSIDE_SIGNED. 0 and FAULT_READ when unreadable,
+ * or FAULT_ASK when there must be no calls; so do texts. Operands
  * in memory (OP_ARG) whose base register is not rsp or rip are read by this, too. */
 #define INSIDE_SIGNED 0x100u
 uint64_t inside_load(struct hit *h, uint64_t address, uint64_t how, uint64_t span);

@@ -122,13 +122,20 @@ bool inside_read(struct hit *h, void *out, uint64_t address, uint64_t len)
 	return true;
 }
 
+/* What a read that failed is counted as: where no calls may be made, it is not known whether there
+ * is anything at the address. */
+static uint64_t read_fault(const struct hit *h)
+{
+	return h->process && h->kept && word_load(&h->kept->no_calls) ? FAULT_ASK : FAULT_READ;
+}
+
 uint64_t inside_load(struct hit *h, uint64_t address, uint64_t how, uint64_t span)
 {
 	unsigned size = how & 0xff;
 	uint64_t bits = 0;
 
 	if (!inside_read(h, &bits, address, size)) {
-		inside_fault(h, span, FAULT_READ);
+		inside_fault(h, span, read_fault(h));
 		return 0;
 	}
 	return extend_bits(bits, size, how & INSIDE_SIGNED);
@@ -171,7 +178,7 @@ static void finish(uint64_t *slot, uint64_t size, uint64_t len, uint32_t flags)
 
 static void set_unreadable(struct hit *h, uint64_t *slot, uint64_t size, uint64_t span)
 {
-	inside_fault(h, span, FAULT_READ);
+	inside_fault(h, span, read_fault(h));
 	finish(slot, size, 0, TEXT_UNREADABLE);
 }
 
