@@ -231,7 +231,19 @@ pid_t process_debugger(pid_t tid)
 struct status {
 	pid_t tracer; /* 0: none */
 	bool has_filter;
+	bool has_shadow; /* a shadow stack */
 };
+
+/* "x86_Thread_features:\tshstk wrss " */
+static bool has_shadow_stack(struct str status)
+{
+	struct str words = process_status_line(status, "x86_Thread_features");
+
+	while (words.len)
+		if (str_eq_text(str_cut(&words, ' '), "shstk"))
+			return true;
+	return false;
+}
 
 static int read_status(pid_t tid, struct status *out)
 {
@@ -243,6 +255,7 @@ static int read_status(pid_t tid, struct status *out)
 		.tracer = tracer > 0 ? (pid_t)tracer : 0,
 		.has_filter = err ? err != -ENOENT && err != -ESRCH
 				  : status_number(buf_as_str(&text), "Seccomp") > 0,
+		.has_shadow = !err && has_shadow_stack(buf_as_str(&text)),
 	};
 	buf_free(&text);
 	return err;
@@ -279,6 +292,11 @@ static int check_status(struct inject *x, struct diag *d)
 		diag_hint(d, "detach the debugger, or use --kernel");
 		return -EBUSY;
 	}
+	if (status.has_shadow)
+		return diag_error(d, -ENOTSUP, "user-mode-shadow-stack",
+				  "cannot trace process %d in user mode: it has a shadow stack "
+				  "(CET), which user mode does not support",
+				  (int)x->pid);
 	return 0;
 }
 

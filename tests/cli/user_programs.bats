@@ -193,3 +193,24 @@ trace_by_number() {
 	[ "$(grep -c warning "$messages")" = 1 ]
 	grep -q "is debugging it" "$messages"
 }
+
+# This machine's CPU need not have it: the kernel seems to say that the process does.
+@test "a program with a shadow stack: an error for an ordinary user, and the kernel's for root" {
+	[ "$(id -u)" = 0 ] || skip "needs root, to be several users"
+	start_strict nobody held
+	{ cat "/proc/$target/status"; printf 'x86_Thread_features:\tshstk wrss \n'; } >status
+	run unshare -m sh -c 'mount --bind status "/proc/$1/status" && shift && exec "$@"' - "$target" \
+		$(nobody) "$NOPAL" -q -p "$target" -e 'usdt:strict:fire { @ = count() }'
+	echo "$output"
+	[ "$status" = 1 ]
+	says user-mode-shadow-stack "it has a shadow stack (CET), which user mode does not support"
+	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 unshare -m sh -c 'mount --bind status "/proc/$1/status" && shift && exec "$@"' - "$target" \
+		"$NOPAL" -q --user -p "$target" -e 'usdt:strict:fire { @ = count() }' >out 2>told 3>&- 8>&- &
+	tracer=$!
+	awaits grep -q ATTACHED told
+	echo >&8
+	wait $tracer
+	cat out told
+	grep -qx '@: 1000' out
+	grep -q "warning: .*it has a shadow stack" told
+}
