@@ -192,8 +192,7 @@ static void give_back(struct inject *x, const struct threads *t)
 	memcpy(ledgers + 1, x->old, x->old_count * sizeof(*x->old));
 	x->has_left = true;
 	x->is_inside = threads_are_in(t, x);
-	if (!x->ledger || x->is_inside ||
-	    leave_sessions(x, t, ledgers, 1 + x->old_count, is_given, &x->kept))
+	if (!x->ledger || leave_sessions(x, t, ledgers, 1 + x->old_count, is_given, &x->kept))
 		return;
 	for (unsigned i = 0; i < x->old_count; i++)
 		if (!is_given[1 + i])

@@ -533,6 +533,32 @@ addresses() {
 	grep -qx 'went on' "$dir/went"
 }
 
+@test "a program that is stopped in the middle of an event: its memory stayed, and no word was said" {
+	cat >"$dir/stopped.c" <<-'END'
+		#include <sys/sdt.h>
+		int main(void)
+		{
+			for (int n = 0;; n++)
+				DTRACE_PROBE1(stopped, hit, n);
+		}
+	END
+	cc -O2 -I"$ROOT/include" -o "$dir/stopped" "$dir/stopped.c"
+	"$dir/stopped" 3>&- &
+	target=$!
+	# Nearly all its time is spent in the loop of the script.
+	start_tracer "usdt:$dir/stopped:stopped:hit { \$s = 0; for (\$i : 0..1000) { \$s += \$i; } @s = sum(\$s) }" --user -p $target
+	sleep 0.3
+	kill -STOP $target
+	awaits grep -q '^State:.T' /proc/$target/status
+	stop_tracer
+	says user-mode-kept "stay mapped in 1 process ($target)" "$messages"
+	[ "$(mapped)" -gt 0 ]
+	kill -CONT $target
+	sleep 0.3
+	"$NOPAL" clean $target
+	[ "$(mapped)" = 0 ]
+}
+
 @test "a handler on another stack, above a handler that returns to the code of a session: nothing on a thread's own stack shows it" {
 	cat >"$dir/nest.c" <<-END
 		#include <signal.h>
