@@ -40,6 +40,7 @@
 
 static struct state *state;
 static volatile sig_atomic_t running; /* a round is being run: handlers fire */
+static bool has_signals;
 static char *heap_text;
 
 /* Number in the state, name of the probe. */
@@ -67,8 +68,7 @@ static void went_wrong(void)
 	__atomic_fetch_add(&state->wrong, 1, __ATOMIC_RELAXED);
 }
 
-/* ---- Probes: each function returns what its twin below computes without them ------------------
- */
+/* ---- Probes: each function returns what its twin below computes without one */
 
 /* A pun's offset is 48 c7 c0 and this byte: some 400 MB forward, or 900 MB back. */
 #define AFTER(byte, to) __asm__ volatile(".byte 0x48, 0xc7, 0xc0; .long " #byte : "=a"(to))
@@ -277,8 +277,7 @@ static void run_one(uint64_t i)
 		went_wrong();
 }
 
-/* ---- Threads -----------------------------------------------------------------------------------
- */
+/* ---- Threads */
 
 static pthread_barrier_t begin_round, end_round;
 
@@ -314,8 +313,10 @@ static void run_threads(uint64_t i)
 	pthread_barrier_wait(&end_round);
 }
 
-/* ---- Coroutines --------------------------------------------------------------------------------
- */
+/* musl has no contexts. */
+#ifdef __GLIBC__
+
+/* ---- Coroutines */
 
 static const size_t stack_sizes[COROUTINES] = {512 + NEEDED, 640 + NEEDED, 2048,  3072,
 					       4096,	     8192,	   16384, 65536};
@@ -364,8 +365,7 @@ static void run_coroutines(uint64_t i)
 	}
 }
 
-/* ---- Signals -----------------------------------------------------------------------------------
- */
+/* ---- Signals */
 
 static ucontext_t handler_context, other_context;
 static uint64_t handled;
@@ -414,6 +414,7 @@ static void start_signals(long unused)
 	sigprocmask(SIG_UNBLOCK, &alarm, NULL);
 	sigaltstack(&alternate, NULL);
 	sigaction(SIGALRM, &action, NULL);
+	has_signals = true;
 	timer_create(CLOCK_MONOTONIC, NULL, &timer);
 	timer_settime(timer, 0, &every, NULL);
 }
@@ -426,8 +427,9 @@ static void run_signals(uint64_t i)
 	running = 0;
 }
 
-/* ---- Alignment checks
- * ----------------------------------------------------------------------------- */
+#endif
+
+/* ---- Alignment checks */
 
 static void set_alignment_checks(bool are_on)
 {
@@ -454,8 +456,7 @@ static void run_aligned(uint64_t i)
 		went_wrong();
 }
 
-/* ---- Limits
- * --------------------------------------------------------------------------------------- */
+/* ---- Limits */
 
 static size_t size_left; /* of what a limit leaves, in bytes */
 
@@ -558,8 +559,7 @@ static void run_stack(uint64_t i)
 	run_deep(i, 40);
 }
 
-/* ---- The driver's orders
- * -------------------------------------------------------------------------- */
+/* ---- The driver's orders */
 
 /* clang-format off */
 static const struct workload {
@@ -569,8 +569,10 @@ static const struct workload {
 } workloads[] = {
 	{"one",        NULL,             run_one},
 	{"threads",    start_threads,    run_threads},
+#ifdef __GLIBC__
 	{"coroutines", start_coroutines, run_coroutines},
 	{"signals",    start_signals,    run_signals},
+#endif
 	{"aligned",    NULL,             run_aligned},
 	{"as",         start_as,         run_memory},
 	{"memlock",    start_memlock,    run_memlock},
@@ -618,7 +620,7 @@ static void dump_core(void)
 }
 
 /* A sleep that ends early would be seen. */
-static void rest(bool has_signals)
+static void rest(void)
 {
 	struct timespec t = {0, 300000};
 
@@ -631,8 +633,10 @@ static void serve(const struct workload *w)
 	while (state->order != ORDER_EXIT) {
 		if (state->order == ORDER_CORE)
 			dump_core();
-		if (state->done >= __atomic_load_n(&state->wanted, __ATOMIC_ACQUIRE)) {
-			rest(w->run == run_signals);
+		__atomic_store_n(&state->in_round, 1, __ATOMIC_SEQ_CST);
+		if (state->done >= __atomic_load_n(&state->wanted, __ATOMIC_SEQ_CST)) {
+			__atomic_store_n(&state->in_round, 0, __ATOMIC_RELEASE);
+			rest();
 			continue;
 		}
 		w->run(state->done);

@@ -78,6 +78,21 @@ def descendants(pid):
     return found
 
 
+def find_words(pid, before):
+    """Where in its writable memory are addresses of code of ours? For those who look for why that stays."""
+    maps = read_maps(pid)
+    known = {m.line for m in before.maps}
+    ours = [(m.start, m.end) for m in maps if m.is_ours() and "x" in m.mode and m.line not in known]
+    found = []
+    for m in [*maps, *(m for m in map(Mapping, read_file("/proc/%d/maps" % pid).splitlines()) if m.name == "[stack]")]:
+        if m.mode != "rw-p" or m.end - m.start > 1 << 26 or (m.line not in known and m.name != "[stack]"):
+            continue
+        words = memoryview(read_memory(pid, m.start, m.end - m.start)).cast("Q")
+        found += ["0x%x in %s holds 0x%x" % (m.start + 8 * i, m.name or hex(m.start), word)
+                  for i, word in enumerate(words) if any(a <= word < b for a, b in ours)]
+    return found
+
+
 class Picture:
     """All of a process that a session changes and must restore."""
 

@@ -41,18 +41,19 @@ class Cell:
         o, t = self.options, self.target
         probes = t.probes()
         chance = random.Random("%d %s %s" % (o.seed, t.name, t.user))
-        endings = [e for e in ENDINGS if e != "exits" or t.can_exit]
+        endings = [e for e in o.endings.split(",") if e != "exits" or t.can_exit]
+        modes = o.modes.split(",")
         for probe in chance.sample(probes, min(len(probes), o.names)):
             if o.probe and probe[1] != o.probe:
                 continue
             for _ in range(o.each):
-                yield probe, chance.choice(OPTIONS), chance.choice(endings), chance.choice(MODES)
+                yield probe, chance.choice(OPTIONS), chance.choice(endings), chance.choice(modes)
         for probe in chance.sample(probes, min(len(probes), o.deep)):
             if o.probe and probe[1] != o.probe:
                 continue
             for ending in endings:
                 for _ in range(o.deep_each):
-                    yield probe, chance.choice(OPTIONS), ending, chance.choice(MODES)
+                    yield probe, chance.choice(OPTIONS), ending, chance.choice(modes)
 
     def run(self):
         t = self.target
@@ -94,6 +95,8 @@ def parse_arguments():
     p.add_argument("--each", type=int, default=3, help="sessions of every name")
     p.add_argument("--deep", type=int, default=3, help="names that are tried with every ending")
     p.add_argument("--deep-each", type=int, default=5, help="sessions of each of them and every ending")
+    p.add_argument("--endings", default=",".join(ENDINGS))
+    p.add_argument("--modes", default=",".join(MODES))
     o = p.parse_args()
     o.programs, o.user, o.probe = (o.only.split("/") + ["", ""])[:3]
     o.programs = o.programs.split(",") if o.programs else []

@@ -16,7 +16,7 @@ struct state {
 	uint64_t order;	   /* enum order */
 	uint64_t answered; /* orders that were carried out */
 	uint64_t threads;  /* that may be at a probe at the same time */
-	uint64_t unused;
+	uint64_t in_round; /* 1: rounds may be run just now */
 	struct {
 		char name[24];
 		uint64_t fired;

@@ -17,7 +17,6 @@ NOBODY = 65534
 
 class Target:
     """A program that is traced: one process at a time."""
-    leaves_words = False  # on stacks that it is not on: what points to our code there may stay, and our memory with it
     holds_still = True  # its mappings and descriptors are its own decision, and stay as they are
     may_be_refused = None  # a pattern of the error that is right for an ordinary user
     run_as = None  # the user whom the program insists on
