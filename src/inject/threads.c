@@ -205,10 +205,14 @@ static int look_for_stop(pid_t tid)
 		return stop;
 	if (stop >> 8 == PTRACE_EVENT_STOP)
 		return 1;
-	/* A signal came first: it is delivered, and then the thread stops. So does one that a
-	 * tracer was watching enter a system call when it was killed. */
+	/* A signal came first: it is delivered, and then the thread stops, if it is asked again,
+	 * since the kernel forgets that at any stop. So does one that a tracer was watching enter
+	 * a system call when it was killed. */
 	sig = stop == CALL_STOP ? 0 : stop & 0x7f;
-	return ptrace(PTRACE_CONT, tid, NULL, (void *)(long)sig) ? -ESRCH : 0;
+	if (ptrace(PTRACE_CONT, tid, NULL, (void *)(long)sig) ||
+	    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
+		return -ESRCH;
+	return 0;
 }
 
 /* waitid(2) is silent about the end of a main thread while other threads that have ended, too, are

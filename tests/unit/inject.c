@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "help/check.h"
@@ -346,6 +347,44 @@ static void children_of_vfork_run_while_bytes_change(void **state)
 	detach(&r, &t);
 	end(&r);
 	assert_int_equal(stop(&t), 0);
+}
+
+static void ignore(int sig)
+{
+	(void)sig;
+}
+
+/* A child that gets a signal every 50 us. */
+static pid_t start_signalled(void)
+{
+	struct itimerspec every = {{0, 50000}, {0, 50000}};
+	pid_t child = fork();
+	timer_t timer;
+
+	if (child)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGALRM, ignore);
+	if (timer_create(CLOCK_MONOTONIC, NULL, &timer) || timer_settime(timer, 0, &every, NULL))
+		_exit(1);
+	for (;;)
+		;
+}
+
+/* A signal that comes when a thread is asked to stop makes the kernel forget that it was asked. */
+static void a_thread_that_gets_signals_all_the_time_stops(void **state)
+{
+	struct thread t = {.tid = start_signalled()};
+
+	(void)state;
+	for (int i = 0; i < 3000; i++) {
+		assert_int_equal(thread_stop(&t, false), 0);
+		assert_int_equal(thread_wait(&t, UINT64_MAX), 0);
+		t.is_stopped = true;
+		thread_resume(&t);
+	}
+	kill(t.tid, SIGKILL);
+	assert_int_equal(waitpid(t.tid, NULL, 0), t.tid);
 }
 
 static void a_call_that_sleeps_is_not_cut_short(void **state)
@@ -861,6 +900,7 @@ int main(void)
 		cmocka_unit_test(threads_that_are_made_meanwhile_are_stopped_too),
 		cmocka_unit_test(children_of_vfork_are_stopped_too),
 		cmocka_unit_test(children_of_vfork_run_while_bytes_change),
+		cmocka_unit_test(a_thread_that_gets_signals_all_the_time_stops),
 		cmocka_unit_test(a_call_that_sleeps_is_not_cut_short),
 		cmocka_unit_test(children_inherit_the_jumps),
 		cmocka_unit_test(a_tracer_may_be_killed_at_any_moment),
