@@ -35,6 +35,11 @@ struct arch {
 	 * constant. 0, or -EINVAL with operand->why set; symbols are left as text in
 	 * operand->symbol for `probe` to resolve. */
 	int (*parse_operand)(const struct arch *arch, struct str text, struct operand *out);
+	/* Another syntax, and whether all operands of a note are written in it; NULL: there is
+	 * none.
+	 */
+	int (*parse_other)(const struct arch *arch, struct str text, struct operand *out);
+	bool (*is_other)(struct str args);
 	const struct modifier *modifiers;  /* operators that a symbol can have */
 	const struct paren_syntax *parens; /* NULL: memory is not written off(base) */
 	/* The calling convention: where integer arguments are at a function's first instruction. */

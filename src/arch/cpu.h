@@ -68,7 +68,9 @@ bool scan_char(struct scan *s, char c);
 /* Letters, digits, _ and . ; false when there are none. */
 bool scan_word(struct scan *s, struct str *out);
 int scan_number(struct scan *s, struct operand *o, uint64_t *out);
-/* expr = [sign] term { sign term }; term = number | symbol ["@" modifier]. Absent is fine. */
+/* term = number | symbol ["@" modifier]: added to `out`. */
+int scan_term(struct scan *s, struct operand *o, bool negative, struct expr *out);
+/* expr = [sign] term { sign term }. Absent is fine. */
 int scan_expr(struct scan *s, struct operand *o, struct expr *out);
 
 int operand_refuse(struct operand *o, const char *why); /* -EINVAL */
@@ -108,6 +110,18 @@ int parse_power(const struct arch *arch, struct str text, struct operand *o);
 
 /* x86.c and x86_length.c: what both x86 CPUs share. */
 int x86_parse(const struct arch *arch, struct str text, struct operand *o); /* AT&T syntax */
+/* What an address is made of, in either syntax; `e` is its displacement. */
+struct x86_address {
+	const struct arch_reg *base, *index;
+	unsigned scale_shift;
+	bool tls; /* from the thread pointer */
+};
+/* Make it the operand, when all of it fits together. */
+int x86_set_memory(const struct arch *arch, const struct x86_address *address, const struct expr *e,
+		   struct operand *o);
+/* intel.c */
+int intel_parse(const struct arch *arch, struct str text, struct operand *o);
+bool intel_is_used(struct str args);
 extern const struct str x86_nops[];
 unsigned x86_64_length(struct str code);
 unsigned i386_length(struct str code);

@@ -1,4 +1,5 @@
-/* i386: AT&T syntax (x86.c). A 64-bit value in a pair of registers is named by its low half only.
+/* i386: AT&T and Intel syntax (x86.c, intel.c). A 64-bit value in a pair of registers is named by
+ * its low half only.
  */
 #include "arch/cpu.h"
 
@@ -37,7 +38,8 @@ const struct arch arch_i386 = {
 	.name = "i386", .machine = EM_386, .word = 4,
 	.pc = EIP, .sp = ESP, .tls = GS_BASE, .zero = REG_NONE, .zero_base = REG_NONE,
 	.regs = regs, .reg_count = COUNT(regs),
-	.parse_operand = x86_parse, .modifiers = modifiers,
+	.parse_operand = x86_parse, .parse_other = intel_parse, .is_other = intel_is_used,
+	.modifiers = modifiers,
 	.call_ret = EAX, .call_stack = 4,
 	.nops = x86_nops, .length = i386_length,
 #ifdef __i386__

@@ -1,6 +1,6 @@
 /* From the text of one argument to an operand, and what can be asked of an operand. The syntax of
- * the part after '@' is the CPU's own (x86.c, bracket.c, paren.c); sizes, refusals and words are
- * the same for all and are here. */
+ * the part after '@' is the CPU's own (x86.c, intel.c, bracket.c, paren.c); sizes, refusals and
+ * words are the same for all and are here. */
 #include "arch/operand.h"
 
 #include "arch/cpu.h"
@@ -148,7 +148,15 @@ static void refuse_all(struct operand *o, struct head head, const char *why)
 	o->why = why;
 }
 
-void operand_parse(const struct arch *arch, struct str raw, struct operand *out)
+typedef int operand_parser(const struct arch *arch, struct str text, struct operand *out);
+
+static operand_parser *parser_of(const struct arch *arch, struct str args)
+{
+	return arch->is_other && arch->is_other(args) ? arch->parse_other : arch->parse_operand;
+}
+
+static void parse_one(const struct arch *arch, operand_parser *parse, struct str raw,
+		      struct operand *out)
 {
 	struct str text = raw;
 	struct head head = scan_head(raw);
@@ -159,7 +167,7 @@ void operand_parse(const struct arch *arch, struct str raw, struct operand *out)
 		text = str_of(raw.ptr + head.len, raw.len - head.len);
 	else
 		head = (struct head){0};
-	if (arch->parse_operand(arch, text, out)) {
+	if (parse(arch, text, out)) {
 		refuse_all(out, head, out->why);
 		return;
 	}
@@ -182,8 +190,14 @@ void operand_parse(const struct arch *arch, struct str raw, struct operand *out)
 	}
 }
 
+void operand_parse(const struct arch *arch, struct str raw, struct operand *out)
+{
+	parse_one(arch, parser_of(arch, raw), raw, out);
+}
+
 unsigned operands_parse(const struct arch *arch, struct str args, struct operand *out)
 {
+	operand_parser *parse = parser_of(arch, args);
 	struct str rest = str_trim(args);
 	unsigned n = 0;
 
@@ -192,7 +206,7 @@ unsigned operands_parse(const struct arch *arch, struct str args, struct operand
 	for (; rest.len && n < OPERANDS_MAX; n++) {
 		size_t len = argument_len(rest);
 
-		operand_parse(arch, str_trim(str_of(rest.ptr, len)), &out[n]);
+		parse_one(arch, parse, str_trim(str_of(rest.ptr, len)), &out[n]);
 		rest = str_trim(str_of(rest.ptr + len, rest.len - len));
 	}
 	if (rest.len)

@@ -114,8 +114,7 @@ static void scan_modifier(struct scan *s, struct str *out)
 		*out = STR("@");
 }
 
-/* term = number | symbol ["@" modifier] */
-static int scan_term(struct scan *s, struct operand *o, bool negative, struct expr *out)
+int scan_term(struct scan *s, struct operand *o, bool negative, struct expr *out)
 {
 	uint64_t number;
 

@@ -2,12 +2,6 @@
  * 40+sym(%rip), sym@GOTOFF(%ebx), %fs:4+sym@tpoff. */
 #include "arch/cpu.h"
 
-/* What is between the parentheses. */
-struct address {
-	const struct arch_reg *base, *index;
-	unsigned scale_shift;
-};
-
 static int scan_reg_name(const struct arch *arch, struct scan *s, struct operand *o,
 			 const struct arch_reg **out)
 {
@@ -27,11 +21,11 @@ static int scan_address_reg(const struct arch *arch, struct scan *s, struct oper
 
 /* address = "(" [reg] ["," [reg] ["," [scale]]] ")" ; scale = 1 | 2 | 4 | 8 */
 static int scan_address(const struct arch *arch, struct scan *s, struct operand *o,
-			struct address *out)
+			struct x86_address *out)
 {
 	uint64_t scale = 1;
 
-	*out = (struct address){0};
+	*out = (struct x86_address){0};
 	if (!scan_char(s, '('))
 		return 0;
 	if (scan_peek(s) == '%' && scan_address_reg(arch, s, o, &out->base))
@@ -75,28 +69,37 @@ static int check_symbol(const struct arch *arch, struct operand *o)
 	return 0;
 }
 
+int x86_set_memory(const struct arch *arch, const struct x86_address *address, const struct expr *e,
+		   struct operand *o)
+{
+	const struct arch_reg *base = address->base;
+
+	if (!e->present && !base && !address->index)
+		return operand_refuse(o, "not an operand of this CPU");
+	if (address->tls && base && (address->index || base->id == arch->pc))
+		return operand_refuse(o, "the address has more than two parts");
+	o->kind = OPERAND_MEM;
+	if (address->index)
+		operand_set_index(o, arch, address->index, address->scale_shift);
+	if (address->tls && base)
+		operand_set_index(o, arch, base, 0);
+	else if (base)
+		operand_set_base(o, arch, base);
+	if (address->tls)
+		o->base = arch->tls;
+	return operand_set_expr(o, arch, e) ?: check_symbol(arch, o);
+}
+
 /* memory = [segment] [expr] [address] */
 static int parse_memory(const struct arch *arch, struct scan *s, bool tls, struct operand *o)
 {
-	struct address address;
+	struct x86_address address;
 	struct expr e;
 
 	if (scan_expr(s, o, &e) || scan_address(arch, s, o, &address))
 		return -EINVAL;
-	if (!e.present && !address.base && !address.index)
-		return operand_refuse(o, "not an operand of this CPU");
-	if (tls && address.base && (address.index || address.base->id == arch->pc))
-		return operand_refuse(o, "the address has more than two parts");
-	o->kind = OPERAND_MEM;
-	if (address.index)
-		operand_set_index(o, arch, address.index, address.scale_shift);
-	if (tls && address.base)
-		operand_set_index(o, arch, address.base, 0);
-	else if (address.base)
-		operand_set_base(o, arch, address.base);
-	if (tls)
-		o->base = arch->tls;
-	if (operand_set_expr(o, arch, &e) || check_symbol(arch, o))
+	address.tls = tls;
+	if (x86_set_memory(arch, &address, &e, o))
 		return -EINVAL;
 	return operand_end(s, o);
 }

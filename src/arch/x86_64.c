@@ -1,4 +1,5 @@
-/* x86_64: AT&T syntax (x86.c), 16 general registers with up to five names each. */
+/* x86_64: AT&T and Intel syntax (x86.c, intel.c), 16 general registers with up to five names each.
+ */
 #include "arch/cpu.h"
 
 enum { RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP, R8, R9, RIP = 16, FS_BASE = 17, XMM0 = 32 };
@@ -41,7 +42,8 @@ const struct arch arch_x86_64 = {
 	.name = "x86_64", .machine = EM_X86_64, .word = 8,
 	.pc = RIP, .sp = RSP, .tls = FS_BASE, .zero = REG_NONE, .zero_base = REG_NONE,
 	.regs = regs, .reg_count = COUNT(regs),
-	.parse_operand = x86_parse, .modifiers = modifiers,
+	.parse_operand = x86_parse, .parse_other = intel_parse, .is_other = intel_is_used,
+	.modifiers = modifiers,
 	.call_regs = call_regs, .call_reg_count = COUNT(call_regs), .call_ret = RAX, .call_stack = 8,
 	.nops = x86_nops, .length = x86_64_length,
 #ifdef __x86_64__
