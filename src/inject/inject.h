@@ -73,8 +73,7 @@ struct inject_site {
 	 */
 	uint64_t copy, copy_end;
 	uint8_t copied_len, copied[INJECT_COPY_MAX];
-	bool is_several; /* the jump takes the place of several instructions */
-	uint64_t body;	 /* the trampoline; the caller sets it before inject_enable() */
+	uint64_t body; /* the trampoline; the caller sets it before inject_enable() */
 	bool is_on;
 	bool was_on;	/* some time: its image may come and go */
 	bool is_raised; /* its semaphore */
@@ -150,8 +149,7 @@ enum inject_libc {
 	LIBC_SYSCALL, /* syscall(): just before the call, whose number and arguments are in place */
 	LIBC_CLONE,   /* just before clone(2), whose number is not in place; x86-64 */
 	LIBC_CLONE3,
-	LIBC_OWN, /* before a call of the program's own code; what is moved must run first; x86-64
-		   */
+	LIBC_OWN, /* a call of the program's own code, which is never a place; x86-64 */
 };
 
 struct inject_place {
@@ -162,8 +160,7 @@ struct inject_place {
 
 #define LIBC_BIT(kind) (1u << (kind))
 /* Plan those of them that are as expected, at most `most`; how many, or -ENOMEM. *lacks: a bit for
- * each kind of which one is left out; of LIBC_OWN: another system call in the code of the program
- * may make a filter. */
+ * each kind of which one is left out. */
 int inject_plan_libc(struct inject *x, struct inject_place *out, unsigned most, unsigned *lacks);
 /* What several processes of a session have in common, so that it is searched for once: give it to
  * each that was opened. It lives longer than they do. NULL: no memory. */

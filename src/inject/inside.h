@@ -311,6 +311,8 @@ unsigned landing_bytes(uint64_t at, uint64_t to, unsigned room, uint8_t out[LAND
 #define AFTER_NOP 32
 bool jumps_lead_into(struct inject *x, uint64_t start, uint64_t end);
 void jumps_free(struct inject *x);
+/* Does an instruction begin at `at`, by most ways of decoding the bytes before it? */
+bool is_instruction(const uint8_t *code, size_t len, size_t at);
 /* Room in a page of landings that a jump at `near` can lead to. -ENOSPC, -ENOMEM. */
 int landing_near(struct inject *x, uint64_t near, unsigned size, uint64_t *out);
 /* A form that is not in the table of plan.c: take what it needs. */
@@ -326,13 +328,6 @@ int plan_returned(struct inject *x, struct inject_site *s, const uint8_t *code);
 bool plan_is_mapped(const struct inject *x, const struct inject_site *s);
 bool plan_is_disturbed(const struct inject *x, uint64_t patch, unsigned len, uint64_t fixed,
 		       unsigned fixed_len);
-
-/* own.c: the next bytes of `syscall`, whether an instruction begins there or not; NULL: none. */
-const uint8_t *find_syscall(const uint8_t *at, const uint8_t *end);
-/* own.c: system calls in this code that may make a filter, as places; how many, or -ENOMEM. *all:
- * there are no others. */
-int own_plan(struct inject *x, uint64_t start, const uint8_t *code, size_t len,
-	     struct inject_place *out, unsigned most, bool *all);
 
 /* ---- known.c: what was found in the code of files */
 

@@ -20,9 +20,9 @@
 #define BACK	  15	       /* starts of decoding before a byte */
 #define VOTES	  5	       /* of these that must meet at an instruction */
 
-/* Does an instruction begin at `at`? Decoding from bytes before it falls into step within a few
+/* Decoding from bytes before it falls into step within a few
  * instructions, so most of the starts that are tried meet there if one does. */
-static bool is_instruction(const uint8_t *code, size_t len, size_t at)
+bool is_instruction(const uint8_t *code, size_t len, size_t at)
 {
 	unsigned votes = 0, tried = 0;
 

@@ -26,9 +26,12 @@
  *	syscall  aa0703e6		mov x6, x7		is moved
  *		 d4000001		svc #0
  *
- * One instruction takes the place of one, while all threads are stopped, as in displace.c; a thread
- * that waits for its child is before it. That is not done to a probe's site unasked, because of
- * breakpoints of others; in the middle of these functions none is expected. */
+ * One instruction takes the place of one, while all threads are stopped, and a thread that waits for
+ * its child is before it. That is not done to a probe's site, because of breakpoints of others; in
+ * the middle of these functions none is expected.
+ *
+ * Calls that a program makes by instructions of its own are not changed: it may make a filter by
+ * them, which nothing says before. */
 /* clang-format on */
 #include "inject/inside.h"
 
@@ -44,7 +47,7 @@
 #define CODE_MOST    (16u << 20) /* of a C library */
 #define PROGRAM_MOST (128u << 20)
 #define MOST_LEN     16
-#define OWN_CALLS    (LANDING_FAR > JUMP_NEAR)	       /* they are found: own.c */
+#define OWN_MOST     65536			       /* bytes like a call's that are looked at */
 #define CALL_LEN     (LANDING_FAR > JUMP_NEAR ? 2 : 4) /* syscall or svc */
 
 struct pattern {
@@ -192,6 +195,18 @@ int plan_moved(struct inject *x, uint64_t at, const uint8_t *insn, unsigned len,
 	return err ? err : plan_settle(x, s, INJECT_DISPLACED, 0);
 }
 
+#if defined(__x86_64__)
+/* The next bytes of `syscall`, whether an instruction begins there or not; NULL: none. memchr() is
+ * several times as fast as memmem() here. */
+static const uint8_t *find_syscall(const uint8_t *at, const uint8_t *end)
+{
+	while (at + 1 < end && (at = memchr(at + 1, 0x05, (size_t)(end - at - 1))))
+		if (at[-1] == 0x0f)
+			return at - 1;
+	return NULL;
+}
+#endif
+
 /* Where one of the patterns may begin, at `at` or later; NULL: nowhere. */
 #if defined(__x86_64__)
 #define STEP 1
@@ -216,7 +231,6 @@ struct matching {
 	struct inject *x;
 	uint64_t start; /* address of `code` */
 	const uint8_t *code, *end;
-	bool has_own; /* calls of any code are looked for: prctl() and syscall() are among these */
 	struct inject_place *out;
 	unsigned count, most;
 	unsigned found, lacks; /* bits of enum inject_libc */
@@ -224,10 +238,7 @@ struct matching {
 
 static bool is_at(const struct matching *m, const struct pattern *p, const uint8_t *at)
 {
-	bool filters = p->what == LIBC_PRCTL || p->what == LIBC_SYSCALL;
-
-	return p->len && at + p->len <= m->end && !memcmp(at, p->bytes, p->len) &&
-	       !(OWN_CALLS && m->has_own && filters);
+	return p->len && at + p->len <= m->end && !memcmp(at, p->bytes, p->len);
 }
 
 /* One that cannot be changed is left out. */
@@ -257,8 +268,7 @@ static void find_missing(struct matching *m)
 {
 	const unsigned needed = LIBC_BIT(LIBC_PRCTL) | LIBC_BIT(LIBC_SYSCALL);
 
-	if (!m->has_own)
-		m->lacks |= needed & ~m->found;
+	m->lacks |= needed & ~m->found;
 }
 
 static int plan_patterns(struct matching *m)
@@ -270,7 +280,6 @@ static int plan_patterns(struct matching *m)
 		for (size_t i = 0; i < COUNT(patterns) && m->count < m->most && !err; i++)
 			if (is_at(m, &patterns[i], at))
 				err = plan_match(m, &patterns[i], at);
-	find_missing(m);
 	return err ? err : (int)m->count;
 }
 
@@ -338,37 +347,47 @@ static int plan_known(struct inject *x, const struct search *s, struct inject_pl
 	return err ? err : (int)m.count;
 }
 
-static int plan_range(struct inject *x, const struct range *r, bool is_libc, bool has_own,
+#if defined(__x86_64__)
+/* Does the code make system calls? The same bytes are in the middle of other instructions, too. */
+static bool makes_calls(const uint8_t *code, size_t len)
+{
+	const uint8_t *at = code, *end = code + len;
+
+	for (unsigned n = 0; (at = find_syscall(at, end)); at++)
+		if (is_instruction(code, len, (size_t)(at - code)) || ++n == OWN_MOST)
+			return true;
+	return false;
+}
+#else
+static bool makes_calls(const uint8_t *code, size_t len)
+{
+	(void)code, (void)len;
+	return false;
+}
+#endif
+
+/* Code that is no glibc's may make filters by calls of its own. */
+static int plan_range(struct inject *x, const struct range *r, bool is_libc, bool is_glibc,
 		      struct inject_place *out, unsigned most, unsigned *lacks)
 {
 	size_t len = (size_t)(r->end - r->start);
 	uint8_t *code = malloc(len + 1);
-	int count = 0, own = 0;
-	bool none_left = true;
+	struct matching m = {.x = x, .start = r->start, .code = code, .out = out, .most = most};
+	int count;
 
 	if (!code)
 		return -ENOMEM;
 	if (inject_read(x, r->start, code, len))
 		len = 0;
-	if (is_libc) {
-		struct matching m = {.x = x,
-				     .start = r->start,
-				     .code = code,
-				     .end = code + len,
-				     .has_own = has_own,
-				     .out = out,
-				     .most = most};
-
-		count = plan_patterns(&m);
-		*lacks |= m.lacks;
-	}
-	if (has_own && count >= 0)
-		own = own_plan(x, r->start, code, len, out + count, most - (unsigned)count,
-			       &none_left);
-	if (!none_left)
-		*lacks |= LIBC_BIT(LIBC_OWN);
+	m.end = code + len;
+	count = is_libc ? plan_patterns(&m) : 0;
+	if (is_glibc)
+		find_missing(&m);
+	else if (makes_calls(code, len))
+		m.lacks |= LIBC_BIT(LIBC_OWN);
+	*lacks |= m.lacks;
 	free(code);
-	return count < 0 ? count : own < 0 ? own : count + own;
+	return count;
 }
 
 /* A static program has the C library in itself. Of glibc all that makes filters is known. */
@@ -382,9 +401,9 @@ int inject_plan_libc(struct inject *x, struct inject_place *out, unsigned most, 
 	if (s.is_glibc)
 		count = plan_known(x, &s, out, most, lacks);
 	if (s.libc.end && (!s.is_glibc || count == -ENOENT))
-		count = plan_range(x, &s.libc, true, !s.is_glibc, out, most, lacks);
+		count = plan_range(x, &s.libc, true, s.is_glibc, out, most, lacks);
 	if (s.program.end && count >= 0)
-		n = plan_range(x, &s.program, is_static, true, out + count, most - (unsigned)count,
+		n = plan_range(x, &s.program, is_static, false, out + count, most - (unsigned)count,
 			       lacks);
 	buf_free(&s.text);
 	return count < 0 ? count : n < 0 ? n : count + n;

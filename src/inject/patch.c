@@ -299,14 +299,6 @@ static int raise_semaphore(struct inject *x, struct inject_site *s)
 	return ledger_mark(x, s);
 }
 
-/* Is a thread after the first of the instructions that become one, or will it return there? */
-static bool is_within(struct inject *x, const struct inject_site *s)
-{
-	return s->is_several && x->stopped &&
-	       (threads_are_at(x->stopped, s->patch + 1, s->copy_end) ||
-		threads_return_to(x, x->stopped, s->patch + 1, s->copy_end));
-}
-
 static int enable_one(struct inject *x, struct inject_site *s)
 {
 	int err;
@@ -316,11 +308,6 @@ static int enable_one(struct inject *x, struct inject_site *s)
 	if (s->is_on) { /* with another trampoline, or its semaphore found by now, perhaps */
 		err = write_jumps(x, s);
 		return err ? err : raise_semaphore(x, s);
-	}
-	if (is_within(x, s)) {
-		s->form = INJECT_NONE;
-		s->why = "a thread is between the instructions that would become a jump";
-		return 0;
 	}
 	if (!is_as_planned(x, s)) {
 		if (s->was_on) /* its image is not there at present */

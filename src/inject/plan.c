@@ -412,7 +412,6 @@ static int replan_own(struct inject *x, struct inject_site *s)
 		err = plan_returned(x, s, old.before);
 	} else {
 		err = plan_moved(x, old.pc, old.copied, old.copied_len, s);
-		s->is_several = old.is_several;
 	}
 	if (err)
 		*s = (struct inject_site){.pc = old.pc, .why = no_memory};

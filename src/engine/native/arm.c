@@ -180,8 +180,8 @@ static void say_unread(struct native *e, struct native_process *p, struct diag *
 		return;
 	diag_warn(d, "user-mode-unread",
 		  "process %d makes system calls by %s, and may so get a system call filter "
-		  "(seccomp) unseen: memory that is not sure to stay, such as the heap, is "
-		  "(unreadable)",
+		  "(seccomp) unseen: memory that may vanish, such as the heap, is not read "
+		  "here, but (unreadable)",
 		  (int)inject_pid(p->x),
 		  p->lacks_filters ? "a C library that cannot be changed there"
 				   : "code of its own");

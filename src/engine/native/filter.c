@@ -105,9 +105,3 @@ void filter_code(struct native_code *c, struct libc_place *place)
 		asm_lea(c, STACK, MEM(STACK, ASM_RED_ZONE));
 	asm_bind(c, out);
 }
-
-void own_code(struct native_code *c, struct libc_place *place)
-{
-	asm_bytes(c, place->site->copied, place->site->copied_len);
-	filter_code(c, place);
-}

@@ -13,7 +13,5 @@ int filter_look_at_all(struct native_process *p);
 int filter_expect(struct native_process *p);
 /* Code for LIBC_PRCTL and LIBC_SYSCALL: it forbids calls before a filter is there. */
 void filter_code(struct native_code *c, struct libc_place *place);
-/* ... and for LIBC_OWN */
-void own_code(struct native_code *c, struct libc_place *place);
 
 #endif

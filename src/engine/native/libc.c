@@ -7,7 +7,7 @@
 #include "engine/native/filter.h"
 #include "engine/native/vfork.h"
 
-#define PLACES_MOST 136
+#define PLACES_MOST 32
 #define ROOM	    256u
 
 typedef void code_fn(struct native_code *c, struct libc_place *place);
@@ -22,7 +22,6 @@ static const struct {
 	[LIBC_SYSCALL] = {filter_code, false},
 	[LIBC_CLONE]   = {clone_code,  true},
 	[LIBC_CLONE3]  = {clone_code,  true},
-	[LIBC_OWN]     = {own_code,    false},
 };
 /* clang-format on */
 
@@ -51,7 +50,7 @@ static int write_code(struct native_process *p, const struct native_store *s, ui
 		return err;
 	code_open(&code, at->site.body);
 	kinds[at->what].make(&code, &place);
-	libc_go_on(&code, at->what == LIBC_OWN ? site->copy_end : site->resume);
+	libc_go_on(&code, site->resume);
 	if (place.waits_at)
 		inject_waits_at(p->x, place.waits_at);
 	return native_process_write(p, &code);
@@ -102,7 +101,7 @@ static unsigned find_lacks(const struct native_process *p, const struct inject_p
 static int take_lacks(struct native_process *p, unsigned lacks)
 {
 	const unsigned filters = LIBC_BIT(LIBC_PRCTL) | LIBC_BIT(LIBC_SYSCALL);
-	const unsigned own = LIBC_BIT(LIBC_OWN);
+	const unsigned own = LIBC_BIT(LIBC_OWN); /* calls of the program's own code */
 
 	p->lacks_children = inject_world(p->x)->rseq && lacks & ~(filters | own);
 	if (!(lacks & (filters | own)))
