@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from look import Failure, Picture, Skip
 from programs import all_programs
@@ -95,6 +96,7 @@ def parse_arguments():
     p.add_argument("--each", type=int, default=3, help="sessions of every name")
     p.add_argument("--deep", type=int, default=3, help="names that are tried with every ending")
     p.add_argument("--deep-each", type=int, default=5, help="sessions of each of them and every ending")
+    p.add_argument("--jobs", type=int, default=os.cpu_count(), help="programs at a time")
     p.add_argument("--endings", default=",".join(ENDINGS))
     p.add_argument("--modes", default=",".join(MODES))
     o = p.parse_args()
@@ -133,14 +135,10 @@ def main():
     o = parse_arguments()
     users = ["root", "nobody"] if os.geteuid() == 0 else ["self"]
     print("# seed %d" % o.seed, flush=True)
-    cells = []
-    for name, make in all_programs():
-        if o.programs and name not in o.programs:
-            continue
-        for user in users:
-            if not o.user or user == o.user:
-                cells.append(run_cell(make, name, user, o))
-    ran = [c for c in cells if c]
+    chosen = [(make, name, user, o) for name, make in all_programs() if not o.programs or name in o.programs
+              for user in users if not o.user or user == o.user]
+    with ThreadPoolExecutor(o.jobs) as pool:
+        ran = [cell for cell in pool.map(lambda row: run_cell(*row), chosen) if cell]
     print("# seed %d: %d sessions of %d programs, %d exceptions" % (o.seed, sum(c.sessions for c in ran), len({c.target.name for c in ran}),
                                                               sum(len(c.failures) for c in ran)))
     return any(c.failures for c in ran)

@@ -5,6 +5,7 @@ Own shares a page with us (state.h); Lines answers lines.
 import mmap
 import os
 import re
+import select
 import signal
 import struct
 import subprocess
@@ -207,6 +208,8 @@ class Lines(Target):
     def await_done(self):
         if not self.waiting:
             return
+        if not select.select([self.process.stdout], [], [], PATIENCE)[0]:
+            raise Failure("it has not answered within %d s" % PATIENCE)
         answer = self.process.stdout.readline().strip()
         self.waiting = 0
         self.total += self.asked
