@@ -44,10 +44,10 @@ static int add_sites(void *arg, const struct found_image *image, const size_t *m
 			.kind = ATTACH_UPROBE,
 			.path = path,
 			.file = image->file,
-			.offset = site->offset,
-			.sema_offset = site->sema_offset,
 			.is_static = true,
 			.is_entry = site->is_entry,
+			.offset = site->offset,
+			.sema_offset = site->sema_offset,
 			.arch = image->sites->arch,
 		};
 	}

@@ -75,7 +75,8 @@ struct engine_options {
 
 /* What the kernel reports of a process that is followed. */
 struct engine_news {
-	enum { NEWS_MAPPED, NEWS_EXEC, NEWS_ENDED } kind;
+	/* ANY: there may be more that was not reported, in this process or (pid 0) in all */
+	enum { NEWS_MAPPED, NEWS_EXEC, NEWS_ENDED, NEWS_ANY } kind;
 	pid_t pid;
 	uint64_t time;		    /* CLOCK_MONOTONIC, ns */
 	uint64_t inode, generation; /* MAPPED */
@@ -90,6 +91,8 @@ typedef int record_fn(void *arg, struct str bytes); /* non-zero ends the drain a
 struct engine {
 	const struct engine_ops *ops;
 	struct map_store maps;
+	bool wants_news; /* by attach() and extend(): note() must hear of all traced processes, and
+			    of a command when it is at its entry point */
 	bool is_ended;	 /* by drain(): what is recorded has been played, no event will come */
 	bool is_exposed; /* traced processes can write where records come from: these may be
 			    anything */

@@ -110,6 +110,12 @@ static int extend_members(struct set *s, const struct program *p, const uint8_t 
 	return err;
 }
 
+static void note_wants(struct set *s)
+{
+	for (unsigned i = 0; i < s->count; i++)
+		s->engine.wants_news |= s->members[i]->wants_news;
+}
+
 static int set_extend(struct engine *engine, const struct program *whole, struct diag *d)
 {
 	struct set *s = (struct set *)engine;
@@ -135,6 +141,7 @@ static int set_extend(struct engine *engine, const struct program *whole, struct
 		s->owners = owners;
 		return err;
 	}
+	note_wants(s);
 	s->newest = whole;
 	s->maps = whole->maps; /* those that nothing used may have other types now */
 	return 0;
@@ -149,6 +156,7 @@ static int set_attach(struct engine *engine, struct diag *d)
 
 	for (unsigned i = 0; i < s->count; i++)
 		err = err ? err : engine_attach(s->members[i], d);
+	note_wants(s);
 	s->order.is_held = !err;
 	return err;
 }
@@ -287,6 +295,11 @@ static void set_stats(struct engine *engine, struct run_stats *out)
 		out->kept_pid = one.kept_processes ? one.kept_pid : out->kept_pid;
 		out->spoiled += one.spoiled;
 		out->children += one.children;
+		out->semaphores_late += one.semaphores_late;
+		out->semaphores_late_most = out->semaphores_late_most > one.semaphores_late_most
+						    ? out->semaphores_late_most
+						    : one.semaphores_late_most;
+		out->semaphores_missed += one.semaphores_missed;
 		out->files_missed |= one.files_missed;
 		out->none_seen |= one.none_seen && s->is_used[i];
 	}

@@ -113,6 +113,7 @@ struct site {
 	uint64_t semaphore; /* link-time address, adjusted; 0: none */
 	uint64_t offset;    /* location as a file offset; SITE_NO_OFFSET when no segment holds it */
 	uint64_t sema_offset; /* semaphore as a file offset; 0: none */
+	bool sema_is_twice;   /* as a program begins, two writable mappings have that offset */
 	struct str args_text; /* as the note has it: "-4@%eax 8@%rbx" */
 	struct argument
 		*args; /* what is known of them beyond the note comes when it is asked for */

@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <unistd.h>
 
 #include "elf/debugfile.h"
 #include "probe/describe.h"
@@ -153,6 +154,23 @@ struct reading {
 	struct diag *d;
 };
 
+/* Have two writable segments, rounded to pages, this offset of the file? So it is with lld's data
+ * that is made read-only after relocation. The kernel counts in the first one, which is not the one
+ * that the program reads. */
+static bool is_mapped_twice(const struct image *image, uint64_t offset)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), at = offset / page;
+	unsigned count = 0;
+
+	for (size_t i = 0; i < image->load_count; i++) {
+		const struct segment *s = &image->loads[i];
+
+		count += s->writable && s->file_size && at >= s->offset / page &&
+			 at <= (s->offset + s->file_size - 1) / page;
+	}
+	return count > 1;
+}
+
 /* Why the kernel must not count there, or NULL. As a semaphore is at an even place, two of them are
  * one or do not overlap; one that several probes share (libbpf's <usdt.h> has those) counts for
  * all. */
@@ -179,6 +197,7 @@ static const char *place_semaphore(const struct image *image, struct site *site)
 	if (offset % SEMAPHORE_SIZE || site->semaphore % SEMAPHORE_SIZE)
 		return WHY_ODD;
 	site->sema_offset = offset;
+	site->sema_is_twice = is_mapped_twice(image, offset);
 	return NULL;
 }
 

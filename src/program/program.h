@@ -136,11 +136,13 @@ struct attach {
 	struct str path;   /* of the file, for messages: "/proc/12/root/bin/x" */
 	struct file *file; /* to attach to, which the script holds open; NULL: not to be attached */
 	uint64_t offset;   /* of the site, in the file */
-	uint64_t sema_offset; /* of the semaphore, in the file; 0: none */
-	uint64_t into;	      /* bytes after its function's first instruction; 0: it is that one */
-	bool is_static;	      /* a USDT site: nothing but a nop may be there */
-	bool is_met;	      /* in a file that a process maps: it may be skipped */
-	bool is_forced;	      /* --unsafe: the place is probed whatever is there */
+	uint64_t sema_offset;  /* of the semaphore, in the file; 0: none */
+	int64_t sema_distance; /* from the site to the semaphore, in memory */
+	bool sema_is_ours;     /* the kernel would count at another place than the program reads */
+	uint64_t into;	       /* bytes after its function's first instruction; 0: it is that one */
+	bool is_static;	       /* a USDT site: nothing but a nop may be there */
+	bool is_met;	       /* in a file that a process maps: it may be skipped */
+	bool is_forced;	       /* --unsafe: the place is probed whatever is there */
 	bool is_entry; /* the first instruction of a called function: nothing below sp is alive
 			  there */
 	const struct arch *arch;     /* of the file */

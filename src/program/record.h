@@ -107,6 +107,10 @@ struct run_stats {
 	uint64_t spoiled;   /* user mode: parts of rings that made no sense, as a traced process
 			       has written there */
 	uint64_t children;  /* processes the traced one started, not followed */
+	uint64_t semaphores_late;      /* processes that began before their semaphores were raised,
+					  which the kernel cannot do ... */
+	uint64_t semaphores_late_most; /* ... by at most so much, ns */
+	uint64_t semaphores_missed;    /* ... and that ended before */
 };
 
 /* One count of things that went wrong at one span of the script. */

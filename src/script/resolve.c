@@ -199,6 +199,8 @@ static int add_site(struct search *q, const struct found_image *image, struct si
 			   .is_met = is_met(q),
 			   .offset = site->offset,
 			   .sema_offset = site->sema_offset,
+			   .sema_distance = (int64_t)(site->semaphore - site->location),
+			   .sema_is_ours = site->sema_is_twice,
 			   .is_static = true,
 			   .is_entry = site->is_entry,
 			   .arch = image->sites->arch,

@@ -292,7 +292,7 @@ int child_run_to_entry(struct child *c, struct diag *d)
 	unsigned long word;
 	int err = 0;
 
-	if (!entry || !BREAKPOINT_MASK)
+	if (c->is_at_entry || !entry || !BREAKPOINT_MASK)
 		return 0;
 	errno = 0;
 	word = (unsigned long)ptrace(PTRACE_PEEKTEXT, c->pid, at, NULL);
@@ -306,6 +306,7 @@ int child_run_to_entry(struct child *c, struct diag *d)
 	if (!err)
 		err = ptrace(PTRACE_POKETEXT, c->pid, at, (void *)word) ? -errno
 									: set_pc(c->pid, entry);
+	c->is_at_entry = !err;
 	return err ? diag_error(d, err, "command-failed",
 				"the command (pid %d) did not reach its entry point: %s", c->pid,
 				reason(err))

@@ -327,8 +327,15 @@ static void tell_engine(struct nopal_trace *t, const struct image_event *event)
 		.device = makedev(event->major, event->minor),
 	};
 
-	if (event->kind != IMAGE_FORK && pid_set_has(&t->followed, event->pid))
+	if (event->kind != IMAGE_FORK && (!t->pid || pid_set_has(&t->followed, event->pid)))
 		engine_note(t->engine, &news);
+}
+
+void session_renew(struct nopal_trace *t, pid_t pid)
+{
+	const struct engine_news news = {.kind = NEWS_ANY, .pid = pid};
+
+	engine_note(t->engine, &news);
 }
 
 static void note_event(void *arg, const struct image_event *event)
@@ -415,6 +422,10 @@ void session_read_watch(struct nopal_trace *t)
 	if (!t->watch)
 		return;
 	session_renew_stacks(t, lost);
+	for (size_t i = 0; lost && i < t->followed.count; i++)
+		session_renew(t, t->followed.pids[i]);
+	if (lost && !t->pid)
+		session_renew(t, 0);
 	t->later.lost += t->facts.needs_images || session_may_use_native(t) ? lost : 0;
 	t->later.is_searching = t->facts.needs_images;
 	t->later.everything |= lost && t->facts.needs_images;

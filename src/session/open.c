@@ -281,7 +281,8 @@ static int start_command(struct nopal_trace *t, struct diag *d)
 
 void session_open_watch(struct nopal_trace *t, struct diag *d)
 {
-	bool of_all = t->facts.uses_stacks || t->facts.uses_langs || t->facts.needs_images;
+	bool of_all = t->facts.uses_stacks || t->facts.uses_langs || t->facts.needs_images ||
+		      (t->engine && t->engine->wants_news);
 	struct features features;
 	int err = -ENOTSUP;
 
@@ -293,7 +294,8 @@ void session_open_watch(struct nopal_trace *t, struct diag *d)
 	t->polls_maps = err && t->facts.needs_images && session_may_use_native(t);
 	if (t->polls_maps)
 		session_poll_maps(t);
-	if (err && t->facts.needs_images && !t->polls_maps)
+	if (err && (t->facts.needs_images || (t->engine && t->engine->wants_news)) &&
+	    !t->polls_maps)
 		diag_warn(d, "watch-failed", "cannot watch for images that are mapped later: %s",
 			  strerror(-err));
 }

@@ -24,11 +24,12 @@
  */
 
 struct child {
-	pid_t pid;    /* 0: none */
-	bool stopped; /* still ours to release */
-	bool gone;    /* reaped */
-	int status;   /* of waitpid, once gone */
-	int report;   /* says what became of its exec, which is still to come; -1: it has run */
+	pid_t pid;	  /* 0: none */
+	bool stopped;	  /* still ours to release */
+	bool is_at_entry; /* of its program, of which nothing has run */
+	bool gone;	  /* reaped */
+	int status;	  /* of waitpid, once gone */
+	int report;	  /* says what became of its exec, which is still to come; -1: it has run */
 };
 
 /* Split `command` as a shell would (quotes, $HOME; no command substitution), and start a child that
@@ -212,6 +213,8 @@ int session_note_program(struct nopal_trace *t, const struct program *p);
 /* Later images matter when a probe may be in any of them; all mappings matter when stacks will be
  * named; in user mode, what a process maps that ends before it is traced. */
 void session_open_watch(struct nopal_trace *t, struct diag *d);
+/* The engine must look again at what this process has mapped, or (0) all that are traced. */
+void session_renew(struct nopal_trace *t, pid_t pid);
 /* Look for probes in what was mapped lately, and attach them. */
 int session_extend(struct nopal_trace *t, struct diag *d);
 /* Which processes wait until their sites are traced? */

@@ -197,7 +197,7 @@ static int attach(struct nopal_trace *t, struct diag *d)
 	/* Not before: attaching can take seconds where others detach, and the rings of the watch
 	 * would be full when the command begins. Nobody else can read the mappings of one that ends
 	 * at once. */
-	if (t->options.command && !held)
+	if ((t->options.command && !held) || (t->engine->wants_news && !t->watch))
 		session_open_watch(t, d);
 	err = child_exec(&t->child, t->options.command, d);
 	if (!err && t->options.command)
@@ -205,10 +205,13 @@ static int attach(struct nopal_trace *t, struct diag *d)
 	if (!err)
 		err = session_attach_command(t, d);
 	/* The command's libraries are mapped where its program begins. */
-	if (!err && t->unwind && t->options.command && !t->facts.needs_images && !held)
+	if (!err && (t->unwind || t->engine->wants_news) && t->options.command &&
+	    !t->facts.needs_images && !held)
 		err = child_run_to_entry(&t->child, d);
 	if (err)
 		return err;
+	if (t->engine->wants_news)
+		session_renew(t, t->pid);
 	for (size_t i = 0; t->pid && i < t->followed.count; i++) {
 		session_see_stacks(t, t->followed.pids[i]);
 		engine_beat(t->engine);
@@ -422,6 +425,20 @@ static void tell_kept(const struct run_stats *stats, struct diag *d)
 		  (int)stats->kept_pid);
 }
 
+/* A tracer that raises semaphores itself comes some milliseconds after a program has begun. */
+static void tell_semaphores(const struct run_stats *s, struct diag *d)
+{
+	if (!s->semaphores_late && !s->semaphores_missed)
+		return;
+	diag_warn(d, "semaphores-late",
+		  "the kernel cannot raise the semaphores of some files: of the processes that "
+		  "mapped them later, %llu had them raised up to %.1f ms after, and %llu ended "
+		  "before: events may be missing",
+		  (unsigned long long)s->semaphores_late, (double)s->semaphores_late_most / 1e6,
+		  (unsigned long long)s->semaphores_missed);
+	diag_hint(d, "doc/authoring.md: 'Semaphores and linkers' says how to build such files");
+}
+
 /* What the kernel's filter by process left out: children without --follow, files. */
 static void tell_left_out(struct nopal_trace *t, struct diag *d)
 {
@@ -439,6 +456,7 @@ static void tell_left_out(struct nopal_trace *t, struct diag *d)
 		diag_hint(d, "--follow%s traces them too", t->pid ? "" : " with one -p");
 	}
 	tell_kept(&stats, d);
+	tell_semaphores(&stats, d);
 	tell_missed_in_user_mode(&stats, t->watch && !t->later.lost, d);
 	if (stats.had_children && !t->watch)
 		tell_no_news(d);

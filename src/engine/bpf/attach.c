@@ -34,6 +34,12 @@ void links_cut(struct links *l, size_t first)
 		close(l->fds[--l->count]);
 }
 
+/* What the kernel itself counts in; the others are raised by semaphores.c. */
+static uint64_t kernel_semaphore(const struct attach *at)
+{
+	return at->sema_is_ours ? 0 : at->sema_offset;
+}
+
 /* ---- uprobe_multi */
 
 /* The kernel itself increments the semaphores when it arms the sites, and decrements them when the
@@ -58,7 +64,7 @@ static int link_multi(struct links *l, const struct attach_options *o, const str
 	k.cookies = cookies = ref_ctrs + count;
 	for (uint32_t i = 0; i < count; i++) {
 		offsets[i] = sites[i].attach->offset;
-		ref_ctrs[i] = sites[i].attach->sema_offset;
+		ref_ctrs[i] = kernel_semaphore(sites[i].attach);
 		cookies[i] = sites[i].cookie;
 		if (ref_ctrs[i])
 			k.ref_ctrs = ref_ctrs;
@@ -108,7 +114,7 @@ static int link_perf(struct links *l, const struct attach_options *o, const stru
 	char link[FILE_LINK_SIZE];
 	struct perf_event_attr attr = {
 		.type = (uint32_t)type,
-		.config = (u->kind == UNIT_URETPROBE ? 1 : 0) | (uint64_t)site->attach->sema_offset
+		.config = (u->kind == UNIT_URETPROBE ? 1 : 0) | kernel_semaphore(site->attach)
 									<< REF_CTR_SHIFT,
 		.config1 = (uint64_t)(uintptr_t)link,
 		.config2 = site->attach->offset,

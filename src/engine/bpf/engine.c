@@ -115,6 +115,7 @@ static int bpf_open(const struct engine_options *options, struct engine **out, s
 
 static void detach_now(struct bpf_engine *e)
 {
+	semaphores_end(&e->semaphores);
 	links_close(&e->uprobes);
 	links_close(&e->links);
 }
@@ -123,6 +124,7 @@ static void bpf_detach(struct engine *engine)
 {
 	struct bpf_engine *e = (struct bpf_engine *)engine;
 
+	semaphores_end(&e->semaphores);
 	if (e->options.detach_later && e->uprobes.is_slow && bpf_hand_over(e))
 		return;
 	detach_now(e);
@@ -207,7 +209,22 @@ static int attach_uprobes(struct bpf_engine *e, struct attach_options *o, const 
 	return err;
 }
 
-static int attach_from(struct bpf_engine *e, const struct loaded *l, bool only_uprobes,
+static int raise_semaphores(struct bpf_engine *e, const struct loaded *l, struct diag *d)
+{
+	int err = 0;
+
+	for (; l && !err; l = l->next)
+		if (unit_is_uprobe(&l->unit))
+			err = semaphores_add(&e->semaphores, &l->unit);
+	if (err)
+		return err;
+	e->engine.wants_news |= e->semaphores.any_ours;
+	semaphores_raise(&e->semaphores, e->world.pids, e->world.pid_count);
+	semaphores_renew(&e->semaphores, d);
+	return 0;
+}
+
+static int attach_from(struct bpf_engine *e, const struct loaded *first, bool only_uprobes,
 		       struct diag *d)
 {
 	struct attach_options o = {.features = &e->features,
@@ -216,13 +233,13 @@ static int attach_from(struct bpf_engine *e, const struct loaded *l, bool only_u
 	int err = 0;
 
 	e->everybody |= is_confined(e) && has_main_ended(e);
-	for (; l && !err; l = l->next) {
+	for (const struct loaded *l = first; l && !err; l = l->next) {
 		if (unit_is_uprobe(&l->unit))
 			err = attach_uprobes(e, &o, l, d);
 		else if (!only_uprobes)
 			err = attach_unit(&e->links, &o, &l->unit, l->fd, d);
 	}
-	return err;
+	return err ? err : raise_semaphores(e, first, d);
 }
 
 static int bpf_attach(struct engine *engine, struct diag *d)
@@ -273,6 +290,26 @@ static int bpf_extend(struct engine *engine, const struct program *p, struct dia
 	return err;
 }
 
+static bool is_traced(const struct bpf_engine *e, pid_t pid)
+{
+	for (unsigned i = 0; i < e->world.pid_count; i++)
+		if (e->world.pids[i] == pid)
+			return true;
+	return !is_confined(e);
+}
+
+static void bpf_note(struct engine *engine, const struct engine_news *news)
+{
+	struct bpf_engine *e = (struct bpf_engine *)engine;
+	bool is_chosen = !news->pid && e->world.pid_count;
+
+	if (news->kind == NEWS_ANY)
+		semaphores_raise(&e->semaphores, is_chosen ? e->world.pids : &news->pid,
+				 is_chosen ? e->world.pid_count : news->pid != 0);
+	else if (news->kind == NEWS_MAPPED && is_traced(e, news->pid))
+		semaphores_mapped(&e->semaphores, news->pid, news->inode, news->time);
+}
+
 /* Is a process lost to the kernel's filter: has another thread called exec, or has the main
  * thread ended while others go on? In a process that ends it may look so, too, for a moment. Perf
  * events lose the process with its main thread. Links keep what they have armed, and only what
@@ -300,6 +337,7 @@ static int bpf_rearm(struct engine *engine, struct diag *d)
 {
 	struct bpf_engine *e = (struct bpf_engine *)engine;
 
+	semaphores_renew(&e->semaphores, d);
 	if (!e->is_alone || !e->uprobes.count || !is_lost(e))
 		return 0;
 	e->takeovers = e->control[CONTROL_TAKEOVERS];
@@ -461,6 +499,9 @@ static void bpf_stats(struct engine *engine, struct run_stats *out)
 					  .loop_limits = e->control[CONTROL_LOOP_LIMITS],
 					  .children = e->control[CONTROL_CHILDREN],
 					  .files_missed = e->files_missed};
+	out->semaphores_late = e->semaphores.late;
+	out->semaphores_late_most = e->semaphores.late_most;
+	out->semaphores_missed = e->semaphores.ended;
 }
 
 static int bpf_faults(struct engine *engine, fault_fn *fn, void *arg)
@@ -516,6 +557,7 @@ const struct engine_ops engine_bpf = {
 	.extend = bpf_extend,
 	.learn = bpf_learn,
 	.retract = bpf_retract,
+	.note = bpf_note,
 	.rearm = bpf_rearm,
 	.run = bpf_run,
 	.drain = bpf_drain,

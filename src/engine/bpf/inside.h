@@ -5,6 +5,7 @@
 #include "engine/bpf/attach.h"
 #include "engine/bpf/gen.h"
 #include "engine/bpf/kernel.h"
+#include "engine/bpf/semaphores.h"
 
 /* ring.c: the reader of a BPF ring buffer. It is mapped once, not twice in a row as usual, since
  * mapped pages count as memory of ours: a record that runs over the end is copied to a buffer.
@@ -53,11 +54,12 @@ struct bpf_engine {
 	struct ring definitions; /* of lang.c */
 	struct links links;	 /* all but uprobes */
 	struct links uprobes;	 /* closed and made again by rearm */
-	uint64_t takeovers;	 /* rearmed for so many of them */
-	uint64_t main_ended;	 /* when it was first seen that the main thread had, ns */
-	bool files_missed;	 /* ... and files mapped since are not armed */
-	bool everybody;		 /* the kernel cannot filter: a main thread has ended */
-	bool is_alone;		 /* uprobes were armed in chosen processes alone */
+	struct semaphores semaphores;
+	uint64_t takeovers;  /* rearmed for so many of them */
+	uint64_t main_ended; /* when it was first seen that the main thread had, ns */
+	bool files_missed;   /* ... and files mapped since are not armed */
+	bool everybody;	     /* the kernel cannot filter: a main thread has ended */
+	bool is_alone;	     /* uprobes were armed in chosen processes alone */
 	struct loaded *first, **last;
 	struct before_extend before;
 	struct walk_memory {
@@ -158,5 +160,9 @@ bool bpf_stop_programs(struct bpf_engine *e);
 void bpf_wait_for_maps(void *engine);
 /* Let a child process close all links. False when there can be none. */
 bool bpf_hand_over(struct bpf_engine *e);
+/* After fork, in the child: a process that outlives us, keeps these descriptors, in ascending
+ * order, and closes all others: the terminal and the pipes, and what would keep our probes armed.
+ */
+void bpf_become_helper(const char *name, const int *fds, size_t count);
 
 #endif

@@ -70,9 +70,8 @@ static void close_between(unsigned first, unsigned last)
 		close((int)fd);
 }
 
-/* In the child: never returns. It closes the terminal and the pipes and leaves the working
- * directory. Only calls that are safe after fork in a process of many threads. */
-static void close_and_end(const int *fds, size_t count)
+/* Only calls that are safe after fork in a process of many threads. */
+void bpf_become_helper(const char *name, const int *fds, size_t count)
 {
 	unsigned next = 0;
 	sigset_t all;
@@ -80,7 +79,7 @@ static void close_and_end(const int *fds, size_t count)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	setsid();
-	prctl(PR_SET_NAME, "nopal-detach");
+	prctl(PR_SET_NAME, name);
 	for (size_t i = 0; i < count; i++) {
 		if ((unsigned)fds[i] > next)
 			close_between(next, (unsigned)fds[i] - 1);
@@ -88,8 +87,7 @@ static void close_and_end(const int *fds, size_t count)
 	}
 	close_between(next, ~0u);
 	if (chdir("/"))
-		next = 0; /* then this one stays busy for a few seconds */
-	_exit(0);	  /* which closes them */
+		next = 0; /* then this one stays busy as long as the helper lives */
 }
 
 bool bpf_hand_over(struct bpf_engine *e)
@@ -107,8 +105,10 @@ bool bpf_hand_over(struct bpf_engine *e)
 		memcpy(fds + u->count, l->fds, l->count * sizeof(*fds));
 	qsort(fds, count, sizeof(*fds), compare_fds);
 	pid = fork();
-	if (pid == 0)
-		close_and_end(fds, count);
+	if (pid == 0) {
+		bpf_become_helper("nopal-detach", fds, count);
+		_exit(0); /* which closes them */
+	}
 	free(fds);
 	if (pid < 0)
 		return false;

@@ -340,6 +340,8 @@ void native_note(struct engine *engine, const struct engine_news *news)
 	bool is_after = e->is_stopped && news->time >= e->stopped_at;
 	const struct attach *at = NULL;
 
+	if (news->kind == NEWS_ANY)
+		return;
 	if (news->kind != NEWS_MAPPED)
 		trail_ended(&e->trail, news->pid);
 	else if (!is_after)

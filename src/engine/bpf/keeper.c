@@ -1,0 +1,263 @@
+/* The keeper of raised semaphores: a child process that raises them and, when its parent is gone,
+ * lowers them; see semaphores.h.
+ *
+ * A process is known by its number and where its vDSO is, which changes with exec. What was forked
+ * from it after a word was raised has a copy of the word: it has the same vDSO and the same file at
+ * the same address. */
+#include "engine/bpf/semaphores.h"
+
+#include <errno.h>
+#include <linux/kcmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "engine/bpf/inside.h"
+#include "symbols/maps.h"
+
+#define STAT_STARTED 22 /* place in /proc/PID/stat: when it was forked, in ticks since boot */
+
+/* A word that was raised. */
+struct kept {
+	struct keeper_word word;
+	uint64_t vdso;	 /* of its process; 0: the kernel has none */
+	uint64_t raised; /* ticks since boot */
+};
+
+/* What is known of a process. */
+struct memory {
+	pid_t pid;
+	uint64_t vdso;
+	uint64_t started; /* ticks since boot */
+	struct buf *maps; /* text of /proc/PID/maps */
+};
+
+struct kept_list {
+	struct kept *items;
+	size_t count, cap;
+	struct buf maps;
+};
+
+/* ---- processes */
+
+static int find_vdso(void *arg, const struct mapped_file *file)
+{
+	struct memory *m = arg;
+
+	if (!str_eq(file->path, STR("[vdso]")))
+		return 0;
+	m->vdso = file->start;
+	return 1;
+}
+
+static int look(pid_t pid, struct buf *maps, struct memory *out)
+{
+	int err = maps_read(pid, maps);
+
+	*out = (struct memory){.pid = pid, .maps = maps};
+	if (err)
+		return err;
+	maps_parse_all(buf_as_str(maps), pid, find_vdso, out);
+	out->started = process_stat_number(pid, STAT_STARTED);
+	return 0;
+}
+
+static uint64_t ticks_now(void)
+{
+	return (uint64_t)clock_read(CLOCK_BOOTTIME) / (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static int covers(void *arg, const struct mapped_file *file)
+{
+	const struct keeper_word *w = arg;
+
+	return file->inode == w->inode && file->device == w->device && w->address >= file->start &&
+	       w->address < file->end;
+}
+
+static bool has_file_at(const struct memory *m, const struct keeper_word *word)
+{
+	return maps_parse_all(buf_as_str(m->maps), m->pid, covers, (void *)word);
+}
+
+/* Has this process the word that was raised: its own, one that it shares with its parent until it
+ * calls exec, or a copy from a fork after that? */
+static bool has_word(const struct memory *m, const struct kept *k)
+{
+	if (m->vdso != k->vdso)
+		return false;
+	return m->pid == k->word.pid || m->started >= k->raised ||
+	       !syscall(SYS_kcmp, m->pid, k->word.pid, KCMP_VM, 0, 0);
+}
+
+static bool shares_memory(pid_t a, pid_t b)
+{
+	return a != b && !syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
+}
+
+/* ---- words */
+
+/* By calls that write only what the process itself may write. */
+static int word_access(pid_t pid, uint64_t address, uint16_t *value, bool writes)
+{
+	struct iovec own = {value, sizeof(*value)},
+		     other = {(void *)(uintptr_t)address, sizeof(*value)};
+	ssize_t done = writes ? process_vm_writev(pid, &own, 1, &other, 1, 0)
+			      : process_vm_readv(pid, &own, 1, &other, 1, 0);
+
+	return done == sizeof(*value) ? 0 : done < 0 ? -errno : -EFAULT;
+}
+
+static int word_change(pid_t pid, uint64_t address, int by)
+{
+	uint16_t value;
+	int err = word_access(pid, address, &value, false);
+
+	if (err || (by < 0 && !value) || (by > 0 && value == UINT16_MAX))
+		return err;
+	value = (uint16_t)(value + by);
+	return word_access(pid, address, &value, true);
+}
+
+/* ---- raising */
+
+static int raise_word(struct kept_list *l, const struct keeper_word *word)
+{
+	struct memory m;
+	uint16_t value = 0;
+	int err = look(word->pid, &l->maps, &m);
+
+	if (err)
+		return err;
+	if (!has_file_at(&m, word))
+		return -EFAULT;
+	err = word_access(word->pid, word->address, &value, false);
+	if (err)
+		return err;
+	if (value && word->if_zero)
+		return 0;
+	for (size_t i = 0; i < l->count; i++)
+		if (l->items[i].word.address == word->address && value &&
+		    has_word(&m, &l->items[i]))
+			return 0;
+	if (array_grow(l->items, l->count, l->cap))
+		return -ENOMEM;
+	err = word_change(word->pid, word->address, 1);
+	if (err)
+		return err;
+	l->items[l->count++] = (struct kept){.word = *word, .vdso = m.vdso, .raised = ticks_now()};
+	return 1;
+}
+
+/* ---- lowering */
+
+static int compare_kept(const void *x, const void *y)
+{
+	const struct kept *a = x, *b = y;
+
+	return a->word.address < b->word.address ? -1 : a->word.address > b->word.address;
+}
+
+/* Each word once in each memory, and one that a process shares with the one that it was raised in
+ * only there. */
+static int lower_in(void *arg, pid_t pid)
+{
+	struct kept_list *l = arg;
+	uint64_t last = 0;
+	struct memory m;
+
+	if (look(pid, &l->maps, &m))
+		return 0;
+	for (size_t i = 0; i < l->count; i++) {
+		const struct kept *k = &l->items[i];
+
+		if (k->word.address == last || !has_word(&m, k) || !has_file_at(&m, &k->word) ||
+		    shares_memory(pid, k->word.pid))
+			continue;
+		word_change(pid, k->word.address, -1);
+		last = k->word.address;
+	}
+	return 0;
+}
+
+static void lower_all(struct kept_list *l)
+{
+	qsort(l->items, l->count, sizeof(*l->items), compare_kept);
+	if (l->count)
+		processes_each(lower_in, l);
+}
+
+void keeper_serve(int fd)
+{
+	struct kept_list l = {.maps = BUF_INIT};
+	struct keeper_word word;
+	ssize_t got;
+
+	while ((got = recv(fd, &word, sizeof(word), 0)) == sizeof(word)) {
+		int result = raise_word(&l, &word);
+
+		if (send(fd, &result, sizeof(result), MSG_NOSIGNAL) != sizeof(result))
+			break;
+	}
+	lower_all(&l);
+	free(l.items);
+	buf_free(&l.maps);
+}
+
+/* ---- in the tracer */
+
+static int start(struct keeper *k)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	pid = fork();
+	if (pid == 0) {
+		bpf_become_helper("nopal-keeper", &ends[1], 1);
+		keeper_serve(ends[1]);
+		_exit(0);
+	}
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		return -EAGAIN;
+	}
+	*k = (struct keeper){pid, ends[0]};
+	return 0;
+}
+
+int keeper_raise(struct keeper *k, const struct keeper_word *word)
+{
+	int result, err = k->pid ? 0 : start(k);
+
+	if (err)
+		return err;
+	if (send(k->fd, word, sizeof(*word), MSG_NOSIGNAL) != sizeof(*word) ||
+	    recv(k->fd, &result, sizeof(result), 0) != sizeof(result))
+		return -EPIPE;
+	return result;
+}
+
+void keeper_end(struct keeper *k)
+{
+	char end;
+
+	if (!k->pid)
+		return;
+	shutdown(k->fd, SHUT_WR);
+	while (recv(k->fd, &end, 1, 0) < 0 && errno == EINTR)
+		;
+	close(k->fd);
+	while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	*k = (struct keeper){0};
+}

@@ -1,0 +1,83 @@
+/* Semaphores that the kernel cannot raise. It finds the word by its place in the file: in the first
+ * writable mapping that has this place. In two cases the program reads another word: where two
+ * segments share a page of the file (lld's data that becomes read-only after relocation), and where
+ * a process has several copies of a library (dlmopen). Those words we raise in the memory of each
+ * process, and lower them at the end.
+ *
+ * A child process, the keeper, does both, so that they are lowered after kill -9 of us, too: when
+ * it hears no more of us, it lowers what it has raised, and ends. */
+#ifndef NOPAL_ENGINE_BPF_SEMAPHORES_H
+#define NOPAL_ENGINE_BPF_SEMAPHORES_H
+
+#include <sys/types.h>
+
+#include "base/diag.h"
+#include "engine/bpf/unit.h"
+
+/* ---- keeper.c */
+
+/* One word in one process. */
+struct keeper_word {
+	uint64_t address;
+	uint64_t device, inode; /* of its file, as /proc/PID/maps has them */
+	pid_t pid;
+	bool if_zero; /* raise it only if nobody has */
+};
+
+struct keeper {
+	pid_t pid; /* 0: it has not been needed yet */
+	int fd;	   /* closing it ends the keeper */
+};
+
+/* 1: it is raised; 0: no need, it is already; -EFAULT: nothing writable is mapped there (yet);
+ * -ESRCH; -EPERM; -EPIPE: the keeper was killed. */
+int keeper_raise(struct keeper *k, const struct keeper_word *word);
+/* Lower all, and wait until it is done. */
+void keeper_end(struct keeper *k);
+/* In the keeper, over its end of the socket; returns when the other end is closed. */
+void keeper_serve(int fd);
+
+/* ---- semaphores.c */
+
+struct semaphore {
+	const struct file *file;
+	uint64_t site; /* offset in the file of a site that has it */
+	uint64_t offset;
+	int64_t distance; /* in memory, from the site to the word */
+	bool is_ours;	  /* the kernel does not count in it */
+};
+
+/* A process some of whose words cannot be written yet. */
+struct semaphore_wait {
+	pid_t pid;
+	uint64_t since; /* when it mapped the file, ns */
+	bool is_ours;	/* no other raises what is in the file */
+};
+
+struct semaphores {
+	struct semaphore *items; /* owned */
+	size_t count, cap;
+	struct semaphore_wait *waits; /* owned */
+	size_t wait_count, wait_cap;
+	struct keeper keeper;
+	bool any_ours;
+	uint64_t late, late_most; /* processes that began before their words were raised; ns */
+	uint64_t ended;		  /* ... that had ended by then */
+	int failed;		  /* why the first word that could not be raised was not; 0: none */
+	pid_t failed_in;
+	bool is_told; /* ... there was a warning of it */
+};
+
+/* Semaphores of these sites, from now on. -ENOMEM. */
+int semaphores_add(struct semaphores *s, const struct unit *u);
+/* Raise what must be raised in these processes, or in all (count 0). */
+void semaphores_raise(struct semaphores *s, const pid_t *pids, size_t count);
+/* A process has mapped code: a file with this inode, at this time (ns). */
+void semaphores_mapped(struct semaphores *s, pid_t pid, uint64_t inode, uint64_t time);
+/* Raise those, also where a file was not wholly mapped the last time; and warn, once, if some could
+ * not be raised. */
+void semaphores_renew(struct semaphores *s, struct diag *d);
+/* Lower all; idempotent. */
+void semaphores_end(struct semaphores *s);
+
+#endif
