@@ -1,5 +1,6 @@
 /* Searching the memory of a process for words that lead into some code: nobody can return there if
- * no word in any private writable memory does, wherever the program has its stacks. What is below
+ * no word in any private writable memory does, wherever the program has its stacks. Such a word is
+ * the address after a call, or the instruction pointer in the frame of a signal. What is below
  * the stack pointer of a thread, in its own stack, is over.
  *
  * Only pages are read that the process has written: reading others would give it page tables, and a
@@ -226,6 +227,46 @@ static bool is_over_budget(const struct search *s)
 	return s->bytes > MEMORY_MOST || cpu_time_since(&s->began) > CPU_MOST_NS;
 }
 
+#if defined(__x86_64__)
+#define USER_CS	    0x33
+#define FLAGS_ALL   (UINT64_C(1) << 22) /* above all flags */
+#define FLAG_ALWAYS 2
+#define CALL_MOST   7 /* bytes */
+
+/* Is the instruction before this address a call, e8 rel32 or ff /2? */
+static bool is_after_call(struct inject *x, uint64_t at)
+{
+	uint8_t code[CALL_MOST];
+
+	if (inject_read(x, at - sizeof(code), code, sizeof(code)) || code[2] == 0xe8)
+		return true;
+	for (unsigned i = 0; i + 1 < sizeof(code); i++)
+		if (code[i] == 0xff && (code[i + 1] >> 3 & 7) == 2)
+			return true;
+	return false;
+}
+
+/* In the frame of a signal the flags and the code segment come after the instruction pointer:
+ * struct sigcontext of the kernel's asm/sigcontext.h. */
+static bool is_in_frame(const struct search *s, size_t i, size_t count)
+{
+	return i + 2 >= count || ((s->words[i + 1] & FLAG_ALWAYS) && s->words[i + 1] < FLAGS_ALL &&
+				  (s->words[i + 2] & 0xffff) == USER_CS);
+}
+
+/* Many numbers look like an address, of a program whose addresses are small. */
+static bool may_return(const struct search *s, size_t i, size_t count)
+{
+	return is_in_frame(s, i, count) || is_after_call(s->x, s->words[i]);
+}
+#else
+static bool may_return(const struct search *s, size_t i, size_t count)
+{
+	(void)s, (void)i, (void)count;
+	return true;
+}
+#endif
+
 /* True: `fn` has seen enough. */
 static bool look_at_words(const struct search *s, size_t count)
 {
@@ -235,7 +276,7 @@ static bool look_at_words(const struct search *s, size_t count)
 		if (s->words[i] - s->low >= s->span)
 			continue;
 		area = area_at(s->areas, s->words[i]);
-		if (area && s->fn(s->arg, area, s->words[i]))
+		if (area && may_return(s, i, count) && s->fn(s->arg, area, s->words[i]))
 			return true;
 	}
 	return false;
