@@ -86,6 +86,7 @@ struct inject_world {
 	uint64_t shared;  /* address of the shared memory; 0: inject_map() has not run */
 	uint64_t process; /* a page that is the process's own: a child of fork finds it zeroed */
 	uint64_t kept;	  /* another, which a child of fork finds as it was */
+	bool is_private;  /* a child of fork does not have the shared memory */
 	int32_t rseq;	  /* offset of struct rseq from the thread pointer; 0: not registered */
 	int32_t tid;	  /* ... of libc's copy of the thread's number; 0: not found */
 };
@@ -188,6 +189,9 @@ struct inject_part {
 };
 
 void inject_share(struct inject *x, const struct inject_part *parts, size_t count, uint64_t span);
+/* Children of fork shall not have the shared memory: they may drop their rights, and must not read
+ * then what the process goes on to fire. To be called before inject_map(). */
+void inject_keep_private(struct inject *x);
 /* Map what was planned and reserved. What the process has mapped itself meanwhile is given up:
  * inject_is_lost() says which sites have such landings, and inject_enable() leaves them out; when
  * it is what was reserved, -EEXIST without a message: inject_reread() and reserve again. The first

@@ -97,6 +97,8 @@ static int map_part(struct mapping *m, int64_t fd, uint64_t offset, size_t size)
 	done = CALL(m->r, SYS_mprotect, at, size, PROT_READ | PROT_WRITE);
 	/* Or a core dump would contain all of it. */
 	CALL(m->r, SYS_madvise, at, size, MADV_DONTDUMP);
+	if (done >= 0 && m->x->world.is_private)
+		done = CALL(m->r, SYS_madvise, at, size, MADV_DONTFORK);
 	if (done < 0)
 		CALL(m->r, SYS_munmap, at, size);
 	return (int)done;
@@ -271,6 +273,11 @@ static int map_in_thread(void *arg)
 	remote_end(m->r);
 	m->x->pause.one_ns += clock_now() - start;
 	return err;
+}
+
+void inject_keep_private(struct inject *x)
+{
+	x->world.is_private = true;
 }
 
 int inject_map(struct inject *x, int shared_fd, size_t shared_size, struct diag *d)

@@ -64,3 +64,24 @@ OTHER="setpriv --reuid=65534 --regid=65534 --clear-groups"
 	grep -qx '@n: 100' out
 	! grep -q warning messages
 }
+
+# asks_child: a line to the program, and what it says of the child that it made.
+asks_child() {
+	local before
+	before=$(grep -c seen "$printed" || true)
+	echo >&7
+	awaits eval '[ "$(grep -c seen "$printed" || true)" -gt '"$before"' ]'
+	tail -1 "$printed"
+}
+
+@test "a child that had dropped its rights read what its parent fired afterwards" {
+	start_ready attack_child
+	for script in '@[str(arg0)] = count()' 'printf("%s\n", str(arg0))' '@ = count(); @n = sum(nsecs)' '@[elapsed / 1000000000] = count()'; do
+		start_tracer "usdt::attack:word { $script } interval:s:100 { exit() }" --user -p $pid
+		[ "$(asks_child)" = "seen 0, ended 0" ]
+		stop_tracer
+		cat "$messages"
+		! grep -q child "$output_file"
+		[ "$(grep -c 's3cret\|@' "$output_file")" -gt 0 ]
+	done
+}

@@ -121,3 +121,17 @@ all_are_counted() {
 	grep -qx "@n: $((2 * count))" <<<"$output"
 	! grep -q 'milliseconds later\|went on\|ended before' <<<"$output" || false
 }
+
+@test "without --follow, children that load libraries do what they do untraced" {
+	echo | "$dir/heirs" parallel "$dir/first" "$dir/second" 5 >"$dir/untraced"
+	mkfifo "$dir/go"
+	"$dir/heirs" parallel "$dir/first" "$dir/second" 5 <"$dir/go" >"$dir/printed" 3>&- &
+	target=$!
+	exec 8>"$dir/go"
+	start_tracer "usdt::heirs:own { @own = count() } usdt:*:heir:* { @[probe] = count() }" --user -p $target 8>&-
+	echo >&8
+	wait $target
+	wait $tracer
+	diff "$dir/untraced" "$dir/printed"
+	cat "$output_file" "$messages"
+}

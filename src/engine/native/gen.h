@@ -41,6 +41,9 @@ struct native_step {
 	const struct attach *attach;
 };
 
+/* To the label `out` in a child of fork, whose page of the process is zeroed: it does not have the
+ * shared memory, unless children are followed. Ruins ACC. */
+void native_leave_child(struct native_code *c, uint64_t process, int out);
 /* The trampoline of a site: bytes in out->bytes, to be put at place->landing. `out` was opened by
  * code_open() and is closed by the caller, also after an error. 0; -ENOTSUP with a message at the
  * clause: it needs what this engine does not have; -ENOMEM. */

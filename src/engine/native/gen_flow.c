@@ -116,13 +116,29 @@ static bool calls(const struct gen *g, const struct insn *in)
 	}
 }
 
-/* May it count something, or change anything that others see? */
+/* Has it nothing to do with the shared memory, not even to count that it failed? */
+static bool is_local_builtin(const struct gen *g, int64_t builtin)
+{
+	switch (builtin) {
+	case BUILTIN_PROBE:
+	case BUILTIN_FUNC:
+	case BUILTIN_IP:
+	case BUILTIN_RAND:
+	case BUILTIN_NCPUS: return true;
+	case BUILTIN_TID:
+	case BUILTIN_INIT_TID: return g->place->tid != NATIVE_NONE;
+	default: return false;
+	}
+}
+
+/* May it count something, or change anything that others see, or read what a child may not have? */
 static bool has_effect(const struct gen *g, const struct insn *in)
 {
 	const struct operand *o = in->op == OP_ARG ? &g->attach->args[in->imm].operand : NULL;
 	struct asm_mem m;
 
 	return in->op > OP_BUILTIN || divides(in) || /* ORDER: ops.h */
+	       (in->op == OP_BUILTIN && !is_local_builtin(g, in->imm)) ||
 	       (o && o->kind == OPERAND_MEM && !native_is_sure(g, o, &m));
 }
 

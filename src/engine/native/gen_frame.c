@@ -287,18 +287,23 @@ void native_claim_scratch(struct gen *g)
 	sequence_leave(g, back);
 }
 
-/* Nothing is done once the run is over; nor in a child that is not followed. */
+void native_leave_child(struct native_code *c, uint64_t process, int out)
+{
+	asm_const(c, ACC, process + offsetof(struct process_page, pid));
+	asm_alu_mem_imm(c, ALU_CMP, 4, MEM(ACC, 0), 0);
+	asm_jump_if(c, COND_E, out);
+}
+
+/* Nothing is done once the run is over; nor in a child that is not followed. ORDER: such a child
+ * does not have the shared memory. */
 void native_guard(struct gen *g, int out)
 {
 	const struct native_place *p = g->place;
 	struct native_code *c = g->code;
 
+	if (!p->follow)
+		native_leave_child(c, p->process, out);
 	asm_const(c, ACC, p->shared + offsetof(struct layout, is_stopped));
 	asm_alu_mem_imm(c, ALU_CMP, 4, MEM(ACC, 0), 0);
 	asm_jump_if(c, COND_NE, out);
-	if (p->follow)
-		return;
-	asm_const(c, ACC, p->process + offsetof(struct process_page, pid));
-	asm_alu_mem_imm(c, ALU_CMP, 4, MEM(ACC, 0), 0);
-	asm_jump_if(c, COND_E, out);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine/native/blob.h"
+#include "engine/native/gen.h"
 #include "engine/native/words.h"
 
 #define CODE_MOST 512u
@@ -80,10 +81,13 @@ static void make_code(struct native_code *c, const struct inject_world *w, uint6
 {
 	const uint32_t saved = ASM_CALL_CHANGES & ~ASM_BIT(ACC);
 	static const int args[] = ASM_ARGS;
+	int out = asm_label(c);
 
 	if (ASM_RED_ZONE)
 		asm_lea(c, STACK, MEM(STACK, -ASM_RED_ZONE));
 	asm_save_flags(c);
+	if (w->is_private)
+		native_leave_child(c, w->process, out);
 	asm_push(c, saved);
 	asm_const(c, args[0], w->shared);
 	asm_const(c, args[1], state);
@@ -91,6 +95,7 @@ static void make_code(struct native_code *c, const struct inject_world *w, uint6
 	asm_const(c, args[3], w->kept);
 	asm_call(c, function);
 	asm_pop(c, saved);
+	asm_bind(c, out);
 	asm_restore_flags(c);
 	if (ASM_RED_ZONE)
 		asm_lea(c, STACK, MEM(STACK, ASM_RED_ZONE));

@@ -87,6 +87,8 @@ int native_open_process(struct native *e, pid_t pid, struct native_process **out
 
 	if (!err)
 		err = native_process_open(pid, out, d);
+	if (!err && !e->options.follow_forks)
+		inject_keep_private((*out)->x);
 	if (!err)
 		(*out)->expects_library = e->options.may_grow;
 	if (!err)
