@@ -81,7 +81,7 @@ asks_child() {
 		[ "$(asks_child)" = "seen 0, ended 0" ]
 		stop_tracer
 		cat "$messages"
-		! grep -q child "$output_file"
+		! grep -q child "$output_file" || false
 		[ "$(grep -c 's3cret\|@' "$output_file")" -gt 0 ]
 	done
 }
