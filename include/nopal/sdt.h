@@ -393,6 +393,26 @@ template <class T, bool boxed> struct nopal_sdt_pass {
 	static nopal_sdt_box taken();
 	static const void *passed();
 };
+#if defined __i386__
+/* A float as its bits; see NOPAL_SDT_PLAIN. */
+struct nopal_sdt_bits {
+	union {
+		float value;
+		unsigned bits;
+	};
+	NOPAL_SDT_ALWAYS_INLINE nopal_sdt_bits(float x) : value(x)
+	{
+	}
+	NOPAL_SDT_ALWAYS_INLINE operator unsigned() const
+	{
+		return bits;
+	}
+};
+template <> struct nopal_sdt_pass<float, false> {
+	static nopal_sdt_bits taken();
+	static unsigned passed();
+};
+#endif
 template <class T> struct nopal_sdt_pass<T, false> {
 	static T taken();
 	static T passed();
@@ -501,13 +521,34 @@ nopal_sdt_keep(const volatile char *p)
 	return (const void *)p;
 }
 #define NOPAL_SDT_WHEN_BOXED(x, box) __builtin_choose_expr(NOPAL_SDT_IS_BOXED(x, box), (x), 0)
+#if defined __i386__
+/* Where memory may be an operand, a constant float would be the compiler's own copy of it, at a symbol
+ * that is in no table. So a float is its bits, which are a number, and a double is a copy of it, in C. */
+#define NOPAL_SDT_IS_FLOAT(x, type) \
+	(NOPAL_SDT_ARG_CLASS(x) == NOPAL_SDT_FLOAT && NOPAL_SDT_ARG_SIZE(x) == sizeof(type))
+#define NOPAL_SDT_WHEN_FLOAT(x, type) __builtin_choose_expr(NOPAL_SDT_IS_FLOAT(x, type), (x), 0)
+#define NOPAL_SDT_PLAIN(x)                                                                     \
+	__builtin_choose_expr(                                                                 \
+		NOPAL_SDT_IS_FLOAT(x, float),                                                  \
+		(__extension__(union {                                                         \
+			float value;                                                           \
+			unsigned bits;                                                         \
+		}){NOPAL_SDT_WHEN_FLOAT(x, float)}).bits,                                      \
+		__builtin_choose_expr(                                                         \
+			NOPAL_SDT_IS_FLOAT(x, double),                                         \
+			*(const double *)nopal_sdt_keep((const volatile char *)(__extension__( \
+				double[1]){NOPAL_SDT_WHEN_FLOAT(x, double)})),                 \
+			(x)))
+#else
+#define NOPAL_SDT_PLAIN(x) (x)
+#endif
 #define NOPAL_SDT_ARG_VALUE(x, box)                                                            \
 	__builtin_choose_expr(                                                                 \
 		NOPAL_SDT_IS_BOXED(x, box),                                                    \
 		nopal_sdt_keep((const volatile char *)(__extension__(                          \
 			__typeof__(NOPAL_SDT_WHEN_BOXED(x, box))[1]){                          \
 			NOPAL_SDT_WHEN_BOXED(x, box)})),                                       \
-		(x))
+		NOPAL_SDT_PLAIN(x))
 #endif
 
 /* ---- Arguments in the note: sizes, operands, descriptions ----------------------------------- */

@@ -678,3 +678,30 @@ write_cxx() {
 		done
 	done
 }
+
+@test "32 bits: a constant float as a later argument was at a symbol of the compiler that is in no table" {
+	[ "$(uname -m)" = x86_64 ] || skip "needs x86-64"
+	local cc level rest
+	for cc in $(installed gcc clang g++ clang++); do
+		# In C++ a constant double is still there.
+		case $cc in *++) rest='7, 8' ;; *) rest='2.5, d' ;; esac
+		for level in -O0 -O2 '-O2 -fPIC'; do
+			compile $cc -m32 $level -ffreestanding -Wall -Werror -c -o floats.o <<-END
+				#include <sys/sdt.h>
+				double d = 1;
+				float f = 1;
+				int main(void)
+				{
+					DTRACE_PROBE8(t, floats, 1, 2, 3, 1.5f, f, -0.5f, $rest);
+					return 0;
+				}
+			END
+			ld -m elf_i386 -e main --unresolved-symbols=ignore-all -o floats floats.o
+			"$NOPAL" list --json ./floats >said
+			cat said
+			! grep -q '@\.L\|"its symbol' said || return 1
+			# 1.5 and -0.5, where the compiler knows them.
+			[ "$level" = -O0 ] || grep -q '@\$1069547520 .*@\$-\?[0-9]* ' said
+		done
+	done
+}
