@@ -14,6 +14,7 @@
 #include "base/export.h"
 #include "engine/bpf/kernel.h"
 #include "engine/native/native.h"
+#include "inject/inject.h"
 #include "symbols/maps.h"
 
 /* ---- The trial */
@@ -176,16 +177,31 @@ static void print_tracefs(struct buf *out)
 	diag_free(&d);
 }
 
+/* What user mode rests on, tried out. */
 static void print_user_mode(struct buf *out)
 {
+	/* clang-format off */
+	static const char *const means[] = {
+		[INJECT_WRITES_NONE]   = "the kernel does not let this user debug even a child: kernel.yama.ptrace_scope is 3, a filter forbids it, or nopal is itself traced, as by strace -f",
+		[INJECT_WRITES_ALWAYS] = "by /proc/PID/mem",
+		[INJECT_WRITES_TRACED] = "by the thread that has stopped the process (proc_mem.force_override=ptrace)",
+		[INJECT_WRITES_POKED]  = "by ptrace(2) alone (proc_mem.force_override=never)",
+	};
+	/* clang-format on */
 	const char *why = native_problem();
+	enum inject_writes writes = why ? INJECT_WRITES_NONE : inject_try_writes();
 	char clock[CLOCK_NAME];
 
+	if (!why && !writes)
+		why = means[writes];
 	buf_printf(out, "%-14s %-4s %s\n", "user mode", why ? "no" : "yes",
 		   why ? why
 		       : "-p and -c trace processes that this user may debug; see nopal doctor -p "
 			 "PID");
-	if (!why && !native_clock_is_tsc(NULL, clock))
+	if (why)
+		return;
+	buf_printf(out, "%-14s %-4s code is written %s\n", "its writes", "yes", means[writes]);
+	if (!native_clock_is_tsc(NULL, clock))
 		buf_printf(out,
 			   "%-14s %-4s the kernel's clock is '%s', not the CPU's time stamp "
 			   "counter: user mode counts, and has no records and no 'nsecs'\n",

@@ -264,4 +264,16 @@ bool inject_inherit_site(struct inject *x, struct inject_site *s);
 /* Is this memory that was planned and mapped? */
 bool inject_has_code(const struct inject *x, uint64_t start, uint64_t end);
 
+/* How code of a process may be written here; kernels since 6.12 choose by
+ * proc_mem.force_override. */
+enum inject_writes {
+	INJECT_WRITES_NONE,   /* not at all: there is no user mode */
+	INJECT_WRITES_ALWAYS, /* by /proc/PID/mem */
+	INJECT_WRITES_TRACED, /* ... by the thread that has stopped it: "ptrace" */
+	INJECT_WRITES_POKED,  /* by PTRACE_POKEDATA alone: "never" */
+};
+
+/* Try it on a child. */
+enum inject_writes inject_try_writes(void);
+
 #endif

@@ -28,3 +28,12 @@ load ../helpers
 	[ "$status" = 0 ]
 	[[ "$output" == *$'\ntracing works' ]]
 }
+
+@test "how code can be written is tried on a child; where nopal is itself traced, there is no user mode" {
+	run "$NOPAL" doctor
+	[[ $output == *"user mode      yes"* ]]
+	[[ $output == *"its writes     yes  code is written by "* ]]
+	need_program strace
+	run strace -f -o /dev/null "$NOPAL" doctor
+	[[ $output == *"user mode      no   the kernel does not let this user debug even a child"*"as by strace -f"* ]]
+}
