@@ -182,10 +182,10 @@ check:
 	$(Q)$(MAKE) --no-print-directory build-tests
 	$(Q)O=$(O) SAN=$(SAN) tests/run
 
-# Debian 12's own kernels, in an emulator; `check` runs a part of this.
+# Debian 12's own kernels and its newest, in an emulator; `check` runs a part of this.
 check-kernels: all units targets
 	@scripts/deps check
-	$(Q)O=$(O) KERNELS=full tests/run kernels/amd64 kernels/arm64
+	$(Q)O=$(O) KERNELS=full tests/run kernels/amd64 kernels/newest kernels/arm64
 
 # User mode in programs of all kinds, thousands of sessions; `check` runs a part of this. SEED=N runs the same again.
 check-all: all bindings
