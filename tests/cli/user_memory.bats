@@ -131,3 +131,10 @@ reads() {
 	ls -ls core*
 	[ "$(stat -c %s core*)" -lt 20000000 ]
 }
+
+@test "a script with more maps than a process can have" {
+	run timeout 60 "$NOPAL" --engine=native -q -c "$TARGETS/tick loop 1" -e "usdt:$TARGETS/tick:tick:loop { $(printf '@m%d = count(); ' $(seq 1023)) }"
+	echo "$output"
+	[ "$status" != 0 ]
+	says user-maps "the script has 1023 maps, and the limit is"
+}
