@@ -25,6 +25,7 @@ from programs import all_programs
 from sessions import ENDINGS, MODES, OPTIONS, Session, learn
 from targets import Lines
 
+SHOWN = 5  # failures of a program as a user
 SHORT = ("pie", "nop10", "guarded", "signals")
 
 
@@ -83,7 +84,8 @@ class Cell:
     def fail(self, number, session, why):
         text = "seed %d, %s as %s, session %d (%s): %s" % (self.options.seed, self.target.name, self.target.user, number, session, why)
         self.failures.append(text)
-        print("# " + text.replace("\n", "\n#   "), flush=True)
+        if len(self.failures) <= SHOWN:
+            print("# " + text.replace("\n", "\n#   "), flush=True)
 
 
 def parse_arguments():
