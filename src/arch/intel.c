@@ -25,7 +25,7 @@ struct intel {
 	struct x86_address address;
 	struct expr expr;
 	bool is_memory; /* it has brackets, a size, or a segment */
-	bool is_offset; /* the symbol's address is meant, not what is there */
+	bool is_offset; /* the symbol's address is meant, not its value */
 	unsigned parts;
 };
 
