@@ -444,7 +444,7 @@ int patch_semaphore(struct inject *x, uint64_t address, int by);
 struct mapped_range {
 	uint64_t start, end;
 	uint64_t device, inode;
-	bool is_own; /* private and writable: its words are searched */
+	bool is_own; /* private, and no code that was never writable: its words are searched */
 	bool is_shared;
 	bool is_code; /* ... and no file's */
 	bool is_none; /* nobody may touch it */

@@ -28,6 +28,14 @@
 
 /* ---- the mappings */
 
+/* What the process may have written, and may have protected since. */
+static bool is_own(const struct mapped_file *m)
+{
+	bool is_readable = m->access[0] == 'r' && m->access[2] != 'x';
+
+	return m->access[3] == 'p' && (m->access[1] == 'w' || is_readable);
+}
+
 static int take_mapping(void *arg, const struct mapped_file *m)
 {
 	struct mappings *all = arg;
@@ -40,7 +48,7 @@ static int take_mapping(void *arg, const struct mapped_file *m)
 		.end = m->end,
 		.device = m->device,
 		.inode = m->inode,
-		.is_own = m->access[3] == 'p' && m->access[1] == 'w',
+		.is_own = is_own(m),
 		.is_shared = m->access[3] == 's' && str_starts(m->path, STR("/memfd:nopal")),
 		.is_code = m->access[2] == 'x' && !m->inode,
 		.is_none = m->access[0] == '-' && m->access[1] == '-' && m->access[2] == '-',
