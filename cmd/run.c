@@ -51,6 +51,7 @@ const struct option run_options[] = {
 	{NULL, "--ring-size",   "SIZE",      take_size,   AT(options.ring_bytes), "set the size of the event buffer, such as 64K (default 4M)"},
 	{NULL, "--raw",         NULL,        take_flag,   AT(options.raw),     "do not escape traced text, unless the output is a terminal"},
 	{NULL, "--user",        NULL,        take_engine, AT(options.engine),  "with -p or -c: trace in user mode, in the process itself, without the kernel; as root, the kernel traces what user mode cannot"},
+	{NULL, "--experimental", NULL,       take_flag,   AT(options.experimental), "allow user mode where it is experimental: on aarch64"},
 	{NULL, "--kernel",      NULL,        take_engine, AT(options.engine),  "let the kernel trace: the default, unless this user may not and -p or -c is given"},
 	{NULL, "--engine",      "NAME",      take_text,   AT(options.engine),  "let the engine NAME run the script: bpf, native or interp, or several in order of preference"},
 	{NULL, "--events",      "FILE",      take_text,   AT(options.events),  "play the recorded events in FILE instead of tracing (see nopal(1))"},

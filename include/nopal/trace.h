@@ -105,7 +105,8 @@ struct nopal_trace_options {
 	/* Headers of C that the script includes before its own, one a line; and the folders where
 	 * headers are looked for. NULL: none. */
 	const char *headers, *header_dirs;
-	bool unused __attribute__((aligned(sizeof(size_t))));
+	/* Trace in user mode where that is experimental: on aarch64. Aligned, as `follow` is. */
+	bool experimental __attribute__((aligned(sizeof(size_t))));
 	/* Trace only these processes, which the run ends with the last of; without `pid`, `command`
 	 * and `follow`. */
 	const pid_t *pids;

@@ -188,7 +188,7 @@ static void print_user_mode(struct buf *out)
 		[INJECT_WRITES_POKED]  = "by ptrace(2) alone (proc_mem.force_override=never)",
 	};
 	/* clang-format on */
-	const char *why = native_problem();
+	const char *why = native_problem(false);
 	enum inject_writes writes = why ? INJECT_WRITES_NONE : inject_try_writes();
 	char clock[CLOCK_NAME];
 
@@ -221,7 +221,7 @@ static void print_remedy(const struct rights *r, int err, struct buf *out)
 		buf_text(out,
 			 "to do: this is root without the rights of root, as in a container: "
 			 "start it with --cap-add BPF --cap-add PERFMON --cap-add SYS_PTRACE\n");
-	if (!native_problem())
+	if (!native_problem(false))
 		buf_text(out, "your own processes can be traced in user mode: with -p or -c\n");
 }
 

@@ -107,7 +107,7 @@ NOPAL_EXPORT int nopal_doctor_process(pid_t pid, nopal_output_fn *output, void *
 				      struct nopal_diag *diag)
 {
 	struct diag *d = diag_inner(diag);
-	const char *why = native_problem();
+	const char *why = native_problem(true);
 	struct look l = {.out = BUF_INIT};
 	int err;
 

@@ -55,6 +55,7 @@ struct engine_options {
 	size_t ring_bytes; /* data ring; 0: the engine's default; rounded up to a power of two */
 	bool group_maps;   /* of tests: reach a few maps as a script with many reaches them */
 	bool one_hash;	   /* of tests: all stacks that are keys have the same hash */
+	bool experimental; /* native: also where it is that */
 	bool may_grow;	   /* extend() may be called */
 	bool data_later;   /* programs that extend the first may send data even if it does not */
 	bool detach_later; /* detach() may leave slow closing to a child process */

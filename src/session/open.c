@@ -151,7 +151,8 @@ static const char *expand_engines(const struct nopal_trace_options *o)
 	if (is_user)
 		return rights_suffice() ? "native,bpf" : "native";
 	if (is_auto)
-		return is_one && !rights_suffice() && !native_problem() ? "native" : "bpf";
+		return is_one && !rights_suffice() && !native_problem(o->experimental) ? "native"
+										       : "bpf";
 	return strcmp(names, "kernel") ? names : "bpf";
 }
 
@@ -399,6 +400,7 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 		.is_held = t->images_held,
 		.follow_forks = t->pid && t->options.follow,
 		.ring_bytes = session_ring_bytes(t),
+		.experimental = t->options.experimental,
 		.may_grow = t->facts.needs_images,
 		.data_later = t->facts.needs_images && t->facts.sends_data,
 		.detach_later = t->options.detach_later,
@@ -422,7 +424,7 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 	if (err == -EPERM || err == -EACCES)
 		diag_hint(d, "%s%s'nopal doctor' shows what this user can trace on this machine",
 			  geteuid() ? "run it with sudo; " : "",
-			  geteuid() && !t->pid && !native_problem()
+			  geteuid() && !t->pid && !native_problem(t->options.experimental)
 				  ? "without, -p or -c traces a process of one's own; "
 				  : "");
 	return err;

@@ -71,11 +71,17 @@ static void set_timer(struct native *e, uint64_t pause)
 	timerfd_settime(e->timer_fd, 0, &t, NULL);
 }
 
-const char *native_problem(void)
+const char *native_problem(bool experimental)
 {
-#if defined(__x86_64__) || defined(__aarch64__)
+#if defined(__x86_64__)
+	(void)experimental;
 	return NULL;
+#elif defined(__aarch64__)
+	return experimental ? NULL
+			    : "on aarch64 it is experimental, and has to be asked for by "
+			      "--experimental";
 #else
+	(void)experimental;
 	return "it needs an x86-64 or aarch64 CPU";
 #endif
 }
@@ -117,7 +123,7 @@ static int open_parts(struct native *e, struct diag *d)
 {
 	struct native_process *first;
 	const struct engine_options tracer = {.ring_bytes = e->options.ring_bytes};
-	const char *why = native_problem();
+	const char *why = native_problem(e->options.experimental);
 	int err = 0;
 
 	if (!e->options.pid)

@@ -4,8 +4,8 @@
 
 #include "base/diag.h"
 
-/* Why there is no user mode on this machine; NULL: there is. */
-const char *native_problem(void);
+/* Why there is no user mode on this machine; NULL: there is. It is `experimental` on some. */
+const char *native_problem(bool experimental);
 
 #define CLOCK_NAME 32
 
