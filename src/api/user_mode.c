@@ -12,6 +12,7 @@
 #include "inject/inject.h"
 
 #define MAPPED_MOST 4
+#define PLACES_MOST 32
 
 /* A walk over all sites of a process. */
 struct look {
@@ -89,6 +90,39 @@ static int look_at_image(void *arg, const struct found_image *image, const size_
 	return err;
 }
 
+/* ---- what is changed besides, while a session lasts */
+
+static const char *const places[] = {
+	[LIBC_VFORK] = "vfork()", [LIBC_PRCTL] = "prctl()",   [LIBC_SYSCALL] = "syscall()",
+	[LIBC_CLONE] = "clone()", [LIBC_CLONE3] = "clone3()",
+};
+
+static void print_place(struct look *l, const char *name, const struct inject_site *s)
+{
+	buf_printf(&l->out, "  %-40s 0x%012llx  %s\n", name, (unsigned long long)s->pc,
+		   inject_form_name(s->form));
+}
+
+/* An instruction of 5 bytes is moved at each, so that children and filters are seen in time. */
+static int look_at_places(struct look *l)
+{
+	struct inject_place found[PLACES_MOST];
+	struct inject_site loader;
+	unsigned lacks;
+	uint64_t state;
+	int count, err;
+
+	buf_text(&l->out, "C library and dynamic loader, while a session lasts\n");
+	count = inject_plan_libc(l->x, found, PLACES_MOST, &lacks);
+	for (int i = 0; i < count; i++)
+		print_place(l, places[found[i].what], &found[i].site);
+	err = inject_plan_loader(l->x, &loader, &state);
+	if (!err)
+		print_place(l, "loading a library", &loader);
+	buf_char(&l->out, '\n');
+	return count == -ENOMEM || err == -ENOMEM ? -ENOMEM : 0;
+}
+
 static int look_at_all(struct look *l, struct diag *d)
 {
 	const struct find_query q = {.pid = inject_pid(l->x), .to_attach = true};
@@ -117,6 +151,8 @@ NOPAL_EXPORT int nopal_doctor_process(pid_t pid, nopal_output_fn *output, void *
 	err = inject_open(pid, &l.x, d);
 	if (!err)
 		err = look_at_all(&l, d);
+	if (!err && l.all)
+		err = look_at_places(&l);
 	if (!err && !l.all)
 		buf_printf(&l.out, "process %d has mapped no file with probes\n", (int)pid);
 	if (!err && l.out.failed)
