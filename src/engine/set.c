@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+#include "base/file.h"
 #include "engine/split.h"
 
 /* ---- programs */
@@ -86,6 +88,89 @@ static int set_build(struct engine *engine, const struct program *whole, struct 
 	return err;
 }
 
+/* ---- sites that others than the first member trace */
+
+struct place {
+	uint64_t device, inode, offset;
+	bool is_others;
+};
+
+struct places {
+	struct place *all;
+	size_t count, cap;
+};
+
+static int add_places(struct places *out, const struct clause *c, bool is_others)
+{
+	for (uint32_t i = 0; i < c->attach_count; i++) {
+		const struct attach *at = &c->attaches[i];
+
+		if (at->kind != ATTACH_UPROBE || !at->file)
+			continue;
+		if (array_grow(out->all, out->count, out->cap))
+			return -ENOMEM;
+		out->all[out->count++] =
+			(struct place){at->file->device, at->file->inode, at->offset, is_others};
+	}
+	return 0;
+}
+
+/* Those of others come first. */
+static int compare_places(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	if (a->inode != b->inode)
+		return a->inode < b->inode ? -1 : 1;
+	if (a->offset != b->offset)
+		return a->offset < b->offset ? -1 : 1;
+	return b->is_others - a->is_others;
+}
+
+static bool is_same_place(const struct place *a, const struct place *b)
+{
+	return a->device == b->device && a->inode == b->inode && a->offset == b->offset;
+}
+
+static void count_places(struct places *p, size_t *all, size_t *others)
+{
+	*all = *others = 0;
+	if (p->count)
+		qsort(p->all, p->count, sizeof(*p->all), compare_places);
+	for (size_t i = 0; i < p->count; i++) {
+		if (i && is_same_place(&p->all[i - 1], &p->all[i]))
+			continue;
+		*all += 1;
+		*others += p->all[i].is_others;
+	}
+}
+
+/* Whoever asks for user mode is told what is not traced so. */
+static int say_sites(struct set *s, struct diag *d)
+{
+	struct places places = {0};
+	size_t all, others;
+	int err = 0;
+
+	for (const struct part *part = s->parts; part; part = part->next)
+		for (uint32_t i = 0; i < part->program->clause_count && !err; i++)
+			err = add_places(&places, &part->program->clauses[i], part->member > 0);
+	count_places(&places, &all, &others);
+	free(places.all);
+	if (!err && others > s->said)
+		diag_warn(d, "user-mode-kernel", "%zu of %zu site%s traced by the kernel", others,
+			  all,
+			  all == 1	? " is"
+			  : others == 1 ? "s is"
+					: "s are");
+	s->said = others;
+	return err;
+}
+
+/* ---- extending */
+
 /* When one member fails, those before it give their parts back. */
 static int extend_members(struct set *s, const struct program *p, const uint8_t *chosen,
 			  struct diag *d)
@@ -144,7 +229,7 @@ static int set_extend(struct engine *engine, const struct program *whole, struct
 	note_wants(s);
 	s->newest = whole;
 	s->maps = whole->maps; /* those that nothing used may have other types now */
-	return 0;
+	return s->order.is_held ? say_sites(s, d) : 0;
 }
 
 /* ---- what all members do */
@@ -158,7 +243,7 @@ static int set_attach(struct engine *engine, struct diag *d)
 		err = err ? err : engine_attach(s->members[i], d);
 	note_wants(s);
 	s->order.is_held = !err;
-	return err;
+	return err || s->is_held ? err : say_sites(s, d);
 }
 
 static int set_enter(struct engine *engine, struct diag *d)
@@ -169,7 +254,7 @@ static int set_enter(struct engine *engine, struct diag *d)
 	s->is_held = false;
 	for (unsigned i = 0; i < s->count; i++)
 		err = err ? err : engine_enter(s->members[i], d);
-	return err;
+	return err ? err : say_sites(s, d);
 }
 
 static void set_learn(struct engine *engine)

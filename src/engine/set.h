@@ -46,6 +46,7 @@ struct set {
 	const struct map_def *maps;
 	bool grows;   /* it may be extended */
 	bool is_held; /* what the first member reaches is not known yet */
+	size_t said;  /* sites that others trace, as far as was said */
 	uint32_t map_count;
 	struct seat *seats;
 	uint32_t seat_count;
