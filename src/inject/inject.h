@@ -111,6 +111,9 @@ enum inject_state {
 int inject_open(pid_t pid, struct inject **out, struct diag *d);
 void inject_close(struct inject *x); /* disables nothing; NULL is fine */
 pid_t inject_pid(const struct inject *x);
+/* May so many bytes of shared memory and code be mapped in the process, and would it not miss them?
+ * -ENOSPC with a message: a limit is too near. */
+int inject_check_limits(pid_t pid, uint64_t size, struct diag *d);
 /* The addresses at which this byte of a file is mapped as code; at most `most`, returns how many.
  */
 unsigned inject_find(struct inject *x, uint64_t inode, uint64_t offset, uint64_t *out,

@@ -207,7 +207,9 @@ static void add_lost_events(uint64_t lost, uint64_t delivered, uint64_t ring, st
 	buf_char(out, '\n');
 }
 
-#define NO_MEMORY " in processes that cannot map more memory for a map: a limit (ulimit -v, -l) or a system call filter; --kernel needs none there\n"
+#define NO_MEMORY                                                                            \
+	" in processes that cannot map more memory for a map: a limit (ulimit -v, -l) or a " \
+	"system call filter; --kernel needs none there\n"
 #define FULL_MAP ": a map was full; NOPAL_MAX_MAP_KEYS=N in the environment gives maps N entries\n"
 
 void report_lost(struct report *r, const struct run_stats *stats, uint64_t delivered,

@@ -386,6 +386,37 @@ static int open_engines(struct nopal_trace *t, const struct engine_options *opti
 	return err;
 }
 
+static int build_all(struct nopal_trace *t, struct diag *d)
+{
+	int err = engine_can_run_all(t->engine, t->program, d);
+
+	return err ? err : engine_build(t->engine, t->program, d);
+}
+
+/* What user mode needs in a process is known now: where a limit is too near, the kernel traces it.
+ */
+static int build_engines(struct nopal_trace *t, const struct engine_options *options,
+			 struct diag *d)
+{
+	struct engine_choice *c = &t->engines;
+	struct diag said = DIAG_INIT;
+	int err = build_all(t, &said);
+
+	if (err == -ENOSPC && c->count > 1 && c->kinds[0] == &engine_native) {
+		native_say_refused(d, &said);
+		engine_close(t->engine);
+		t->engine = NULL;
+		c->kinds[0] = c->kinds[--c->count];
+		err = engine_set_open(c->kinds, c->count, options, &t->engine, d);
+		if (!err)
+			err = build_all(t, d);
+	} else {
+		diag_add_all(d, &said);
+	}
+	diag_free(&said);
+	return err;
+}
+
 size_t session_ring_bytes(const struct nopal_trace *t)
 {
 	return t->options.ring_bytes ? t->options.ring_bytes : (size_t)t->facts.ring_pages * 4096;
@@ -417,9 +448,7 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 	int err = open_engines(t, &options, d);
 
 	if (!err)
-		err = engine_can_run_all(t->engine, t->program, d);
-	if (!err)
-		err = engine_build(t->engine, t->program, d);
+		err = build_engines(t, &options, d);
 	session_give_log(t);
 	if (err == -EPERM || err == -EACCES)
 		diag_hint(d, "%s%s'nopal doctor' shows what this user can trace on this machine",

@@ -130,7 +130,6 @@ go_on() {
 # Limits of the process: it lives, and is traced, or the message says what it cannot do.
 @test "a process that has reached its limits" {
 	traced='@n: 50'
-	full='cannot trace process [0-9]+ in user mode: it cannot'
 	while read -r limit wanted; do
 		start_target "$tick" wait loop 50
 		awaits grep -qs '^0 0x0 ' /proc/$target/syscall # it reads: its libraries are loaded
@@ -149,10 +148,14 @@ go_on() {
 		exec 8>&-
 	done <<-END
 		--fsize=0 $traced
-		--nofile=3 $full receive the shared memory: Too many open files
-		--nofile=5 $full receive the shared memory: Too many open files
+		--nofile=3 open files.*the kernel traces it
+		--nofile=3 $traced
+		--nofile=5 $traced
 		--as=8000000 $traced
-		--as=2600000 $full map memory: Cannot allocate memory
+		--as=2600000 addresses.*the kernel traces it
+		--as=2600000 $traced
+		--data=100000 data.*the kernel traces it
+		--stack=100000 its stack.*the kernel traces it
 		--core=0 $traced
 		--memlock=0 $traced
 		--nproc=1 $traced

@@ -127,7 +127,7 @@ make_keys() {
 }
 
 # fires CLAUSE OPTIONS... -- WORDS...: keys with these words, traced; $before and $after are its KiB before the session and after the
-# last event. With $limit, it gets that when it is traced.
+# last event. It gets the $limit when it is traced, or the limit $early before.
 fires() {
 	local clause=$1 options=()
 	shift
@@ -140,6 +140,7 @@ fires() {
 	target=$!
 	exec 8>"$dir/go"
 	before=$(addresses)
+	[ -z "${early:-}" ] || prlimit "$early" --pid $target
 	start_tracer "usdt:$dir/keys:keys:one { $clause }" --user "${options[@]}" -p $target
 	[ -z "${limit:-}" ] || prlimit "$limit" --pid $target
 	echo >&8
@@ -201,4 +202,119 @@ lost() {
 	make_keys
 	fires '@[arg0] = count()' -- 0 0 20000 20000 filter
 	[ "$(delivered)" = 20000 ]
+}
+
+# refused LIMIT NAME: root has the kernel trace it, whole, and says so; others get an error with the name of the limit.
+refused() {
+	"$dir/keys" 0 0 200 5 <"$dir/go" >/dev/null 3>&- &
+	target=$!
+	exec 8>"$dir/go"
+	before=$(addresses)
+	prlimit "$1" --pid $target
+	run "$NOPAL" --engine=native -p $target -e "usdt:$dir/keys:keys:one { @n = count() }"
+	echo "$output"
+	[ "$status" != 0 ]
+	grep -qE "error: cannot trace process $target in user mode: its limit of $2 is [0-9]+( KiB)?, it has [0-9]+ of them, and a session needs [0-9]+" <<<"$output"
+	grep -q "hint: raise it by 'prlimit ${1%=*}=unlimited --pid $target'" <<<"$output"
+	echo "$before KiB, then $(addresses)"
+	[ "$(addresses)" = "$before" ]
+	start_tracer "usdt:$dir/keys:keys:one { @n = count() }" --user -p $target
+	printf "\n\n" >&8
+	exec 8>&-
+	wait $target
+	wait $tracer
+	cat "$output_file" "$messages"
+	grep -qE "warning: cannot trace process $target in user mode: its limit of $2 .*: the kernel traces it" "$messages"
+	grep -qx '@n: 200' "$output_file"
+}
+
+@test "user-mode-limit: a process near a limit was traced by nobody" {
+	make_keys
+	refused --as=3000000 'addresses \(RLIMIT_AS\)'
+	refused --nofile=4 'open files \(RLIMIT_NOFILE\)'
+	refused --data=100000 'data \(RLIMIT_DATA\)'
+	refused --stack=100000 'its stack \(RLIMIT_STACK\)'
+}
+
+@test "programs with ulimit -v 6000 to 12000, or ulimit -n 4, were traced by nobody" {
+	make_keys
+	for limit in '-v 4000' '-v 6000' '-v 8000' '-v 12000'; do
+		run "$NOPAL" --user -q -e "usdt:$dir/keys:keys:one { @n = count() }" -c "sh -c 'ulimit $limit; exec $dir/keys 0 0 200 5'" </dev/null
+		echo "$limit: $output"
+		grep -qx '@n: 200' <<<"$output"
+	done
+	for early in --as=4096000 --as=6144000 --as=8192000 --as=12288000 --nofile=4; do
+		fires '@[arg0] = count()' -- 0 0 200 5
+		[ "$(delivered)" = 200 ]
+	done
+}
+
+@test "a program that may have 120 MiB of addresses could not allocate what it can untraced" {
+	cat >"$dir/alloc.c" <<-'END'
+		#include "nopal/sdt.h"
+		#include <stdio.h>
+		#include <stdlib.h>
+		int main(void)
+		{
+			int count = 0;
+			getchar();
+			for (int i = 0; i < 100; i++) {
+				NOPAL_PROBE(alloc, one, i);
+				count += malloc(1 << 20) != NULL;
+			}
+			printf("%d\n", count);
+			return 0;
+		}
+	END
+	cc -O2 -fno-builtin -I"$ROOT/include" -o "$dir/alloc" "$dir/alloc.c"
+	for clause in '@ = count()' '@[arg0] = count()' '@ = hist(arg0)'; do
+		prlimit --as=$((120 << 20)) "$dir/alloc" <"$dir/go" >"$dir/printed" 3>&- &
+		target=$!
+		exec 8>"$dir/go"
+		addresses
+		start_tracer "usdt:$dir/alloc:alloc:one { $clause }" --user -p $target
+		echo >&8
+		exec 8>&-
+		wait $target
+		wait $tracer
+		cat "$messages" "$dir/printed"
+		[ "$(cat "$dir/printed")" = 100 ]
+		! grep -q 'kernel traces' "$messages" || false
+	done
+}
+
+@test "a user who may lock 8 MiB could not lock all memory of a traced program" {
+	cat >"$dir/lock.c" <<-'END'
+		#include "nopal/sdt.h"
+		#include <stdio.h>
+		#include <sys/mman.h>
+		int main(void)
+		{
+			getchar();
+			NOPAL_PROBE(lock, one, 1);
+			if (mlockall(MCL_CURRENT | MCL_FUTURE))
+				perror("mlockall");
+			else
+				puts("locked");
+			NOPAL_PROBE(lock, one, 2);
+			return 0;
+		}
+	END
+	cc -O2 -I"$ROOT/include" -o "$dir/lock" "$dir/lock.c"
+	chmod 755 "$dir"
+	for clause in '@ = count()' '@[arg0] = count()' '@[str(arg0)] = count()'; do
+		setpriv --reuid=65534 --clear-groups prlimit --memlock=$((8 << 20)) "$dir/lock" <"$dir/go" >"$dir/printed" 2>&1 3>&- &
+		target=$!
+		exec 8>"$dir/go"
+		addresses
+		start_tracer "usdt:$dir/lock:lock:one { @n = count(); $clause }" --user -p $target
+		echo >&8
+		exec 8>&-
+		wait $target
+		wait $tracer
+		cat "$messages" "$dir/printed" "$output_file"
+		[ "$(cat "$dir/printed")" = locked ]
+		grep -qx '@n: 2' "$output_file"
+		! grep -q 'kernel traces' "$messages" || false
+	done
 }

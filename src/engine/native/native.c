@@ -317,6 +317,8 @@ static int native_build(struct engine *engine, const struct program *p, struct d
 
 	if (!err)
 		err = native_store_open(p, &sizes, &e->store, d);
+	for (size_t i = 0; i < e->process_count && !err; i++)
+		err = native_process_fits(inject_pid(e->processes[i]->x), e->store, d);
 	if (err)
 		return err;
 	interp_use_store(e->interp, &e->store->interp);
@@ -451,8 +453,10 @@ static int native_enter(struct engine *engine, struct diag *d)
 	struct native *e = (struct native *)engine;
 	struct diag said = DIAG_INIT;
 	struct native_process *p;
-	int err = native_open_process(e, e->options.pid, &p, &said);
+	int err = native_process_fits(e->options.pid, e->store, &said);
 
+	if (!err)
+		err = native_open_process(e, e->options.pid, &p, &said);
 	if (!err) {
 		err = attach_process(e, &said);
 	} else if (err != -ENOMEM && !native_give_all(e)) {

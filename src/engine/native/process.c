@@ -423,6 +423,22 @@ static void expect_records(struct native_process *p, const struct native_store *
 	}
 }
 
+#define CODE_USUAL (2 * AREA_FIRST) /* trampolines, and the pages of their landings */
+
+int native_process_fits(pid_t pid, const struct native_store *s, struct diag *d)
+{
+	bool whole = inject_has_filter(pid);
+	uint64_t size = s->first_size + CODE_USUAL;
+
+	for (uint32_t i = 0; i < s->program->map_count; i++) {
+		const struct native_pieces *map = &s->pieces[i];
+
+		size += whole && !map->is_later ? map->entries.most + map->cells.most
+						: map->entries.size + map->cells.size;
+	}
+	return inject_check_limits(pid, size, d);
+}
+
 int native_process_arm(struct native_process *p, const struct native_store *s, bool follow,
 		       struct diag *d)
 {
@@ -431,7 +447,9 @@ int native_process_arm(struct native_process *p, const struct native_store *s, b
 
 	if (!p->is_ready) {
 		expect_records(p, s);
-		err = share_parts(p, s);
+		err = native_process_fits(inject_pid(p->x), s, d);
+		if (!err)
+			err = share_parts(p, s);
 	}
 	if (!err)
 		err = map_landings(p, s, d);

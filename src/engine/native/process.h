@@ -73,6 +73,8 @@ struct native_process {
 
 /* Errors and messages are those of inject_open(). */
 int native_process_open(pid_t pid, struct native_process **out, struct diag *d);
+/* Has the process room for what a session maps in it? -ENOSPC with a message: it has a limit. */
+int native_process_fits(pid_t pid, const struct native_store *s, struct diag *d);
 void native_process_close(struct native_process *p); /* NULL is fine; disables nothing */
 /* Why no clause can run at the attachment's site here; NULL: it can, or the site is not mapped
  * (yet). */
