@@ -14,6 +14,7 @@ import argparse
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from look import Failure, Picture, Skip
 from programs import all_programs
+from real import SERVERS
 from sessions import ENDINGS, MODES, OPTIONS, Session, learn
 from targets import Lines
 
@@ -112,7 +114,7 @@ def parse_arguments():
 
 def run_cell(make, name, user, o):
     """A line of TAP."""
-    folder = tempfile.mkdtemp(prefix="nopal-harmless.", dir="/tmp")
+    folder = tempfile.mkdtemp(dir=o.folder)
     os.chmod(folder, 0o777)
     cell = None
     try:
@@ -133,9 +135,23 @@ def run_cell(make, name, user, o):
     return cell
 
 
+def end_all(folder):
+    """Nothing that we started outlives us."""
+    subprocess.Popen(["sh", "-c", "sleep 1; rm -rf '%s'" % folder], start_new_session=True)
+    for pid in SERVERS:
+        os.kill(pid, signal.SIGQUIT)
+    os.killpg(0, signal.SIGKILL)
+
+
 def main():
     o = parse_arguments()
     users = ["root", "nobody"] if os.geteuid() == 0 else ["self"]
+    o.folder = tempfile.mkdtemp(prefix="nopal-harmless.", dir="/tmp")
+    os.chmod(o.folder, 0o755)
+    if not sys.stdin.isatty():
+        os.setpgrp()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: end_all(o.folder))
     print("# seed %d" % o.seed, flush=True)
     chosen = [(make, name, user, o) for name, make in all_programs() if not o.programs or name in o.programs
               for user in users if not o.user or user == o.user]
@@ -143,6 +159,7 @@ def main():
         ran = [cell for cell in pool.map(lambda row: run_cell(*row), chosen) if cell]
     print("# seed %d: %d sessions of %d programs, %d exceptions" % (o.seed, sum(c.sessions for c in ran), len({c.target.name for c in ran}),
                                                               sum(len(c.failures) for c in ran)))
+    shutil.rmtree(o.folder, ignore_errors=True)
     return any(c.failures for c in ran)
 
 

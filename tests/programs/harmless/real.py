@@ -10,6 +10,7 @@ from look import Failure, Skip, read_file, read_probes, wait_for
 from targets import Lines
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+SERVERS = set()  # processes that left our group
 ROOT = os.path.abspath(os.path.join(HERE, "../../.."))
 
 
@@ -124,6 +125,7 @@ class Postgres(Lines):
         self.as_postgres(self.tools + "/pgbench", "-h", self.folder, "-i", "-q", "bench", check=True)
         self.load = subprocess.Popen(["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", self.tools + "/pgbench", "-h", self.folder, "-n",
                                       "-c", "2", "-R", "200", "-T", "100000", "bench"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        SERVERS.add(self.server)
 
     def start(self):
         if not self.server:
@@ -144,6 +146,7 @@ class Postgres(Lines):
     def close(self):
         super().close()
         if self.server:
+            SERVERS.discard(self.server)
             self.load.kill()
             self.load.wait()
             self.as_postgres(self.folder + "/bin/pg_ctl", "-D", self.folder + "/db", "-m", "immediate", "-w", "stop")

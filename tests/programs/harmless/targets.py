@@ -98,7 +98,7 @@ class Own(Target):
             self.memory = mmap.mmap(f.fileno(), 4096)
         command = self.as_user([*self.prefix, self.file, self.state_file, *self.workload])
         self.process = subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                        stderr=open(os.path.join(self.folder, "stderr"), "wb"), start_new_session=True)
+                                        stderr=open(os.path.join(self.folder, "stderr"), "wb"))
         wait_for("the program is ready", lambda: self.word(0) or self.process.poll() is not None)
         if not self.word(0):
             raise Skip("it does not start: " + read_file(os.path.join(self.folder, "stderr"))[-300:])
@@ -186,7 +186,7 @@ class Lines(Target):
     def start(self):
         command = ["setpriv", "--reuid=" + self.run_as, "--regid=" + self.run_as, "--init-groups", *self.command] if self.run_as else self.as_user(self.command)
         self.process = subprocess.Popen(command, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=open(os.path.join(self.folder, "stderr"), "wb"), start_new_session=True, text=True, bufsize=1)
+                                        stderr=open(os.path.join(self.folder, "stderr"), "wb"), text=True, bufsize=1)
         self.waiting = 0
         self.pid = self.process.pid
         self.run(3)
