@@ -98,7 +98,7 @@ struct usdt_sema {
 		__asm__(NOPAL_SDT_STR(USDT_SEMA(sema)))                           \
 		__attribute__((__visibility__("hidden")))
 #define USDT_WITH_EXPLICIT_SEMA(sema, ...) \
-	NOPAL_USDT_PICK(__VA_ARGS__)("", USDT_SEMA(sema), #__VA_ARGS__, __VA_ARGS__)
+	NOPAL_USDT_PICK(__VA_ARGS__)(NOPAL_SDT_PAGE, USDT_SEMA(sema), #__VA_ARGS__, __VA_ARGS__)
 #define USDT_SEMA_IS_ACTIVE(sema) (USDT_SEMA(sema).active > 0)
 
 #endif

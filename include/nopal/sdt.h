@@ -35,6 +35,9 @@
  * Options, to be defined before the first inclusion:
  *	NOPAL_SDT_SHORT_NOP		only the 1-byte nop, also on x86-64
  *	NOPAL_SDT_NO_DESCRIBE		no .note.nopal
+ *	NOPAL_SDT_ANY_PAGE		semaphores share a page of the file with other data: the file
+ *					is up to 4 KiB smaller, and if lld has linked it, the kernel
+ *					cannot raise them
  *	NOPAL_SDT_ARG_CONSTRAINT	the asm constraint of arguments; the operands are then what
  *					the compiler chooses, and tools may be unable to read them.
  *					With r, perf also reads constants, at the cost of an
@@ -216,6 +219,34 @@
 	NOPAL_SDT_LINE(.popsection)                            \
 	NOPAL_SDT_LINE(.endif)
 
+/* Semaphores are on a page of their own in the file (64 KiB where pages may be so large): the kernel
+ * raises the word in the first writable mapping of its page, and with lld that would be one of the
+ * data before, which becomes read-only. An empty section, once a program, aligns all of .probes;
+ * linkers that drop unused sections keep it if it has the flag R (retain), where the assembler
+ * knows that. */
+#if defined __aarch64__ || defined __powerpc64__ || defined __mips__ || defined __loongarch__
+#define NOPAL_SDT_PAGE_BITS 16
+#else
+#define NOPAL_SDT_PAGE_BITS 12
+#endif
+#define NOPAL_SDT_PAGE_FLAGS "awG"
+#ifdef __has_attribute
+#if __has_attribute(__retain__)
+#undef NOPAL_SDT_PAGE_FLAGS
+#define NOPAL_SDT_PAGE_FLAGS "awGR"
+#endif
+#endif
+#if defined NOPAL_SDT_ANY_PAGE && defined __ASSEMBLER__
+#define NOPAL_SDT_PAGE
+#elif defined NOPAL_SDT_ANY_PAGE
+#define NOPAL_SDT_PAGE ""
+#else
+#define NOPAL_SDT_PAGE                                         \
+	NOPAL_SDT_LINE(.pushsection .probes, NOPAL_SDT_PAGE_FLAGS, "progbits", _nopal_probes_page, comdat) \
+	NOPAL_SDT_LINE(.p2align NOPAL_SDT_PAGE_BITS)           \
+	NOPAL_SDT_LINE(.popsection)
+#endif
+
 /* An implicit semaphore is one hidden word, however many files use it. A note refers to it weakly:
  * where NOPAL_ENABLED is not used, it stays undefined, reads 0, and the probe has no semaphore. */
 #define NOPAL_SDT_SEMA(provider, name) __usdt_sema_##provider##__##name
@@ -223,6 +254,7 @@
 	NOPAL_SDT_LINE(.weak symbol)                           \
 	NOPAL_SDT_LINE(.hidden symbol)
 #define NOPAL_SDT_SEMA_MAKE(symbol)                            \
+	NOPAL_SDT_PAGE                                         \
 	NOPAL_SDT_LINE(.ifndef symbol)                         \
 	NOPAL_SDT_LINE(.pushsection .probes, "awG", "progbits", symbol, comdat) \
 	NOPAL_SDT_LINE(.weak symbol)                           \

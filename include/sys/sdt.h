@@ -42,7 +42,13 @@
 #define NOPAL_STAP_SEMA(provider, name) provider##_##name##_semaphore
 #define NOPAL_STAP_SEMA_USE(provider, name) \
 	__asm__ __volatile__("" : : "m"(provider##_##name##_semaphore));
+#define NOPAL_STAP_SEMA_PAGE NOPAL_SDT_PAGE
 #else
+#ifdef __ASSEMBLER__
+#define NOPAL_STAP_SEMA_PAGE
+#else
+#define NOPAL_STAP_SEMA_PAGE ""
+#endif
 #define NOPAL_STAP_SEMA(provider, name) 0
 #define NOPAL_STAP_SEMA_USE(provider, name)
 #endif
@@ -50,9 +56,11 @@
 #ifdef __ASSEMBLER__
 #define NOPAL_STAP_OPERANDS(text) .ascii NOPAL_SDT_QUOTED(text);
 #define NOPAL_STAP(p, n, count, text) \
-	NOPAL_SDT_BODY(p, n, NOPAL_STAP_SEMA(p, n), NOPAL_STAP_OPERANDS(text), NOPAL_SDT_NOP)
+	NOPAL_SDT_BODY(p, n, NOPAL_STAP_SEMA(p, n), NOPAL_STAP_OPERANDS(text), NOPAL_SDT_NOP) \
+	NOPAL_STAP_SEMA_PAGE
 #define STAP_PROBE(p, n) \
-	NOPAL_SDT_BODY(p, n, NOPAL_STAP_SEMA(p, n), , NOPAL_SDT_NOP)
+	NOPAL_SDT_BODY(p, n, NOPAL_STAP_SEMA(p, n), , NOPAL_SDT_NOP) \
+	NOPAL_STAP_SEMA_PAGE
 #define STAP_PROBE1(p, n, a1) NOPAL_STAP(p, n, 1, a1)
 #define STAP_PROBE2(p, n, a1, a2) NOPAL_STAP(p, n, 2, a1 a2)
 #define STAP_PROBE3(p, n, a1, a2, a3) NOPAL_STAP(p, n, 3, a1 a2 a3)
@@ -92,8 +100,8 @@
 #define NOPAL_STAP(source, p, n, count, inputs, checks)                                    \
 	do {                                                                               \
 		NOPAL_STAP_SEMA_USE(p, n)                                                  \
-		NOPAL_SDT_PROBE(p, n, count, "", NOPAL_STAP_SEMA(p, n), source, inputs,    \
-				checks, NOPAL_SDT_NOP);                                    \
+		NOPAL_SDT_PROBE(p, n, count, NOPAL_STAP_SEMA_PAGE, NOPAL_STAP_SEMA(p, n),  \
+				source, inputs, checks, NOPAL_SDT_NOP);                    \
 	} while (0)
 #define NOPAL_STAP_0(s, p, n) NOPAL_STAP(s, p, n, 0, (STAP), ())
 #define NOPAL_STAP_1(s, p, n, a1) \

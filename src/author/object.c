@@ -5,11 +5,15 @@
  * program was compiled for, also with branch protection. */
 #include "author/author.h"
 
+#include <elf.h>
 #include <errno.h>
 
+#include "base/array.h"
 #include "probe/probe.h"
 
 #define SEMAPHORE_SIZE 2
+#define PAGE	       (4u << 10)
+#define LARGE_PAGE     (64u << 10)
 #define NOTE_DECLARED  3
 
 static void add_text(struct buf *note, struct str text)
@@ -42,12 +46,24 @@ void declare_probe(const struct provider_probe *probe, const struct elf_machine 
 	buf_free(&note);
 }
 
+/* May a page of memory have more than 4 KiB there? Then .probes is aligned to the largest, so that
+ * no other segment of the file shares a page with it: see NOPAL_SDT_PAGE in <nopal/sdt.h>. */
+static bool has_large_pages(const struct elf_machine *m)
+{
+	static const uint16_t machines[] = {EM_AARCH64, EM_PPC64, EM_MIPS, MACHINE_LOONGARCH};
+
+	for (size_t i = 0; i < COUNT(machines); i++)
+		if (m->machine == machines[i])
+			return true;
+	return false;
+}
+
 int provider_object(struct provider_file *file, struct str target, bool shared, struct buf *out,
 		    struct diag *d)
 {
 	struct elf_object o = {.visible = shared,
 			       .machine = elf_machine_for(target),
-			       .section = {.name = ".probes", .align = SEMAPHORE_SIZE}};
+			       .section = {.name = ".probes"}};
 	int err = 0;
 
 	if (!o.machine) {
@@ -55,6 +71,7 @@ int provider_object(struct provider_file *file, struct str target, bool shared, 
 		diag_hint(d, "a target is a GNU triple such as aarch64-linux-gnu");
 		return -EINVAL;
 	}
+	o.section.align = has_large_pages(o.machine) ? LARGE_PAGE : PAGE;
 	o.symbols = arena_array(&file->arena, struct elf_symbol, file->probe_count + 1);
 	if (!o.symbols)
 		return -ENOMEM;

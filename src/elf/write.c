@@ -11,7 +11,7 @@
 #include "base/file.h"
 
 /* Constants that older <elf.h> lack. */
-#define MACHINE_LOONGARCH 258
+
 #define X86_FEATURE_1	  0xc0000002u /* bits: 1 IBT, 2 SHSTK */
 #define AARCH64_FEATURE_1 0xc0000000u /* bits: 1 BTI, 2 PAC, 4 GCS */
 

@@ -6,6 +6,8 @@
 
 #include "base/diag.h"
 
+#define MACHINE_LOONGARCH 258 /* EM_LOONGARCH, which an older <elf.h> lacks */
+
 /* What a linker compares before it puts two object files into one program. */
 struct elf_machine {
 	const char *triple; /* the CPU of a GNU triple; a trailing * matches anything */

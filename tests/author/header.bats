@@ -304,6 +304,73 @@ write_cxx() {
 	done
 }
 
+# The offset of .probes in the file, and its address, are at the start of a page.
+has_own_page() {
+	local at
+	at=$(readelf -SW "$1" | awk '{ for (i = 1; i < NF; i++) if ($i == ".probes") print $(i + 2), $(i + 3) }')
+	[ -n "$at" ]
+	for number in $at; do
+		((16#$number % $2 == 0)) || { echo "$1: .probes is at $at"; return 1; }
+	done
+}
+
+@test "semaphores shared a page of the file with data that lld makes read-only, and the kernel raised another word" {
+	cat >own.c <<-'END'
+		#include <nopal/sdt.h>
+		const char *const table[] = {"a", "b"};
+		int main(int argc, char **argv)
+		{
+			int i;
+			for (i = 0; i < 50; i++)
+				if (NOPAL_ENABLED(own, page))
+					NOPAL_PROBE(own, page, i);
+			return table[argc > 9] == argv[0];
+		}
+	END
+	cat >stap.c <<-'END'
+		#define _SDT_HAS_SEMAPHORES 1
+		#include <sys/sdt.h>
+		__extension__ unsigned short own_page_semaphore __attribute__((unused, section(".probes")));
+		const char *const table[] = {"a", "b"};
+		int main(int argc, char **argv)
+		{
+			int i;
+			for (i = 0; i < 50; i++)
+				if (own_page_semaphore)
+					STAP_PROBE1(own, page, i);
+			return table[argc > 9] == argv[0];
+		}
+	END
+	echo 'provider own { probe page(int); };' >own.d
+	"$BUILD/dtrace" -G -s own.d -o own.o
+	sed '/__extension__/s/.*/extern unsigned short own_page_semaphore;/' stap.c >given.c
+	for ld in bfd gold lld; do
+		command -v ld.$ld >/dev/null || continue
+		for cc in $(installed gcc clang g++ clang++); do
+			case $cc in *++) language="-x c++" ;; *) language="-x c -std=c99" ;; esac
+			for source in own stap; do
+				# shellcheck disable=SC2086
+				$cc -O2 "$include" -Wall -Wextra -pedantic -Werror -ffunction-sections -fdata-sections \
+					-fuse-ld=$ld -Wl,--gc-sections $language $source.c -o $source
+				has_own_page $source 4096
+			done
+		done
+		gcc -O2 "$include" -DNOPAL_SDT_ANY_PAGE -fuse-ld=$ld given.c own.o -o given
+		has_own_page given 4096
+		[ "$(id -u)" = 0 ] || continue
+		need_tracing
+		for program in own stap given; do
+			run_traced "usdt:./$program:own:page { @ = count(); }" "./$program"
+			[[ "$output" == *"@: 50"* ]]
+			! grep semaphores "$messages"
+		done
+	done
+	if command -v aarch64-linux-gnu-gcc; then
+		aarch64-linux-gnu-gcc -O2 "$include" own.c -o far
+		has_own_page far 65536
+	fi
+}
+
 @test "the base stays under --gc-sections" {
 	for ld in bfd gold lld; do
 		command -v ld.$ld >/dev/null || continue
