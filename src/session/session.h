@@ -241,6 +241,8 @@ void session_remember_program(struct nopal_trace *t);
 bool session_saw_nothing(struct nopal_trace *t);
 /* Say what was armed, who has it mapped, and what the probes need to fire. */
 void session_explain_zero(struct nopal_trace *t, struct diag *d);
+/* ---- files.c: warn of files that were overwritten or replaced while their probes were armed. */
+void session_tell_files(struct nopal_trace *t, struct diag *d);
 /* ---- stacks.c */
 /* Begin to read the rows of all files that the traced processes map, if the script keeps user
  * stacks: until session_await_stacks() has been called, nobody else uses them, or the symbols. */

@@ -517,6 +517,7 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 	symbols_problems(t->symbols, d);
 	session_warn(t, true);
 	tell_left_out(t, d);
+	session_tell_files(t, d);
 	later_tell(&t->later, d);
 	tell_command(t, d);
 	if (!err && saw_nothing)
