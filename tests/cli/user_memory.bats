@@ -76,7 +76,7 @@ reads() {
 	grep -qx '@\[on the heap\]: 1000' <<<"$output"
 }
 
-# The memory of a session is some 150 MB, of which few pages are ever used.
+# Of the memory of a session few pages are ever used.
 @test "a process that locks all memory that it maps does not lock all that is mapped for it" {
 	cat >"$dir/locks.c" <<-'END'
 		#include "nopal/sdt.h"
