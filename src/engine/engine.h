@@ -81,6 +81,7 @@ struct engine_news {
 	pid_t pid;
 	uint64_t time;		    /* CLOCK_MONOTONIC, ns */
 	uint64_t inode, generation; /* MAPPED */
+	uint64_t start, len;	    /* ... addresses */
 	dev_t device;
 };
 

@@ -324,6 +324,8 @@ static void tell_engine(struct nopal_trace *t, const struct image_event *event)
 		.time = event->time,
 		.inode = event->inode,
 		.generation = event->generation,
+		.start = event->start,
+		.len = event->len,
 		.device = makedev(event->major, event->minor),
 	};
 

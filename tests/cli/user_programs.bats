@@ -214,3 +214,16 @@ trace_by_number() {
 	grep -qx '@: 1000' out
 	grep -q "warning: .*it has a shadow stack" told
 }
+
+@test "a program that makes its own code writable seemed to have ended before it was traced" {
+	[ "$(id -u)" = 0 ] || skip "needs root, to be several users"
+	cp "$TARGETS/strict" "$dir"
+	for as in "" "$(nobody)"; do
+		echo >go
+		$as "$NOPAL" -q --user -c "./strict text 1000" -e 'usdt:strict:fire { @ = count() }' <go >out 2>told
+		cat out told
+		grep -q alive out
+		grep -qx '@: 1000' out
+		[ ! -s told ]
+	done
+}

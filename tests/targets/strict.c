@@ -1,9 +1,8 @@
-/* strict HOW COUNT: a program that gives itself protections, says ready, waits for a line, and fires
- * strict:fire(i, text) COUNT times.
- *   mdwe     no memory becomes executable (PR_SET_MDWE); "no mdwe" where the kernel has no such
- *   filter   the same by a system call filter, as systemd's MemoryDenyWriteExecute= makes it
- *   seal     no mapping may be changed (mseal(2)); "no seal" likewise
- *   held     nothing */
+/* strict HOW COUNT: a program that gives itself protections, says ready, waits for a line, and
+ * fires strict:fire(i, text) COUNT times. mdwe     no memory becomes executable (PR_SET_MDWE); "no
+ * mdwe" where the kernel has no such filter   the same by a system call filter, as systemd's
+ * MemoryDenyWriteExecute= makes it seal     no mapping may be changed (mseal(2)); "no seal"
+ * likewise text     it makes its own code writable, and read-only again held     nothing */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -70,12 +69,24 @@ static int seal_all(void)
 	return err;
 }
 
+int main(int argc, char **argv);
+
+static int change_text(void)
+{
+	void *page = (void *)((unsigned long)main & ~4095ul);
+
+	return mprotect(page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC) ||
+	       mprotect(page, 4096, PROT_READ | PROT_EXEC);
+}
+
 static int protect(const char *how)
 {
 	if (!strcmp(how, "mdwe"))
 		return deny_later_code();
 	if (!strcmp(how, "filter"))
 		return deny_by_filter();
+	if (!strcmp(how, "text"))
+		return change_text();
 	if (!strcmp(how, "seal"))
 		return seal_all();
 	return 0;

@@ -66,6 +66,7 @@ struct native_process {
 	unsigned lost;	     /* sites: native_process_lost(), as far as was reported */
 	bool has_semaphores; /* that were found, and are not raised yet */
 	bool is_crowded;     /* a site is mapped at more than NATIVE_MAPPED_MOST addresses */
+	bool has_execed;     /* its number is that of another program by now */
 	bool is_shut;	     /* it cannot be looked at any more, only its memory */
 	unsigned own;	     /* of the sites, those that are not of probes */
 	unsigned shadowed;   /* those with a breakpoint, when they were looked at last */

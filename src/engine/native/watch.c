@@ -334,6 +334,40 @@ static const struct attach *find_attach(const struct native *e, const struct eng
 	return NULL;
 }
 
+/* Is a site within the mapping armed? Those of a process that has ended since are as they were when
+ * they were looked at last. */
+static bool has_armed(const struct native_process *p, const struct engine_news *news)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		const struct inject_site *s = &p->sites[i];
+
+		if (s->is_on && s->pc - news->start < news->len &&
+		    (inject_look(p->x, s) == SITE_ON || inject_has_ended(p->x)))
+			return true;
+	}
+	return false;
+}
+
+/* The kernel reports mprotect(2) as a mapping, too: then what is there is traced already. */
+static bool is_armed_there(const struct native *e, const struct engine_news *news)
+{
+	for (size_t i = 0; i < e->process_count; i++) {
+		const struct native_process *p = e->processes[i];
+
+		if (inject_pid(p->x) == news->pid && !p->has_execed && has_armed(p, news))
+			return true;
+	}
+	return false;
+}
+
+/* What was armed in it is gone with its program. */
+static void note_exec(const struct native *e, pid_t pid)
+{
+	for (size_t i = 0; i < e->process_count; i++)
+		if (inject_pid(e->processes[i]->x) == pid && inject_has_ended(e->processes[i]->x))
+			e->processes[i]->has_execed = true;
+}
+
 void native_note(struct engine *engine, const struct engine_news *news)
 {
 	struct native *e = (struct native *)engine;
@@ -346,9 +380,11 @@ void native_note(struct engine *engine, const struct engine_news *news)
 		trail_ended(&e->trail, news->pid);
 	else if (!is_after)
 		at = find_attach(e, news);
-	if (news->kind == NEWS_EXEC)
+	if (news->kind == NEWS_EXEC) {
 		children_renew(&e->children, news->pid, news->time);
-	if (!at)
+		note_exec(e, news->pid);
+	}
+	if (!at || is_armed_there(e, news))
 		return;
 	trail_mapped(&e->trail, news, at);
 	children_meet(&e->children, news->pid); /* without memory it counts as missed */
