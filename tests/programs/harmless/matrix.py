@@ -130,6 +130,9 @@ def run_cell(make, name, user, o):
         if cell:
             cell.target.close()
         shutil.rmtree(folder, ignore_errors=True)
+    if not cell.sessions and not cell.failures:
+        print("ok - %s as %s # skip the time was over" % (name, user), flush=True)
+        return cell
     print("%s - %s as %s: %d sessions, %d failed%s" % ("not ok" if cell.failures else "ok", name, user, cell.sessions, len(cell.failures),
                                                     ", memory kept and said after %d" % cell.kept if cell.kept else ""), flush=True)
     return cell

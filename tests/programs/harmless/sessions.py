@@ -172,7 +172,8 @@ class Session:
     def clean(self):
         done = subprocess.run(self.target.as_user([NOPAL, "clean", str(self.target.pid)]), capture_output=True, text=True, timeout=PATIENCE)
         self.tracer.err += done.stderr + done.stdout
-        if done.returncode:
+        # The kernel's engine leaves nothing.
+        if done.returncode and "no tracer has left anything" not in done.stderr:
             raise Failure("nopal clean ends with %d: %s" % (done.returncode, done.stderr))
 
     def end_stopped(self, tracer):
