@@ -210,7 +210,7 @@ static_program() {
 		grep -qx '@n: 550' <<<"$output"
 		grep -qx '@last: 99' <<<"$output"
 		[ "$(grep -c '^@t.*: 99$' <<<"$output")" = 5 ]
-		! grep -q 'warning' <<<"$output" || false
+		! grep 'warning' <<<"$output" | grep -v 'traced by the kernel' || false
 	done
 }
 
@@ -225,7 +225,7 @@ static_program() {
 	wait $tracer
 	cat "$output_file" "$messages"
 	grep -qx '@n: 300' "$output_file"
-	! grep -q 'warning' "$messages" || false
+	! grep 'warning' "$messages" | grep -v '2 of 2 sites are traced by the kernel' || false
 }
 
 @test "programs without the agent, and without the kernel: how many ran before they were traced is said" {
