@@ -348,7 +348,7 @@ static bool has_armed(const struct native_process *p, const struct engine_news *
 	return false;
 }
 
-/* The kernel reports mprotect(2) as a mapping, too: then what is there is traced already. */
+/* The kernel reports mprotect(2) as a mapping, too: its sites are traced already. */
 static bool is_armed_there(const struct native *e, const struct engine_news *news)
 {
 	for (size_t i = 0; i < e->process_count; i++) {
