@@ -388,7 +388,37 @@ static int first_page(struct native_process *p, const struct native_store *s)
 	return err ? err : filter_look(p);
 }
 
-/* A process with a system call filter must not be made to map more later, so it has all at once. */
+#define CODE_USUAL (2 * AREA_FIRST) /* trampolines, and the pages of their landings */
+
+static uint64_t size_of(const struct native_store *s, bool whole)
+{
+	uint64_t size = s->first_size + CODE_USUAL;
+
+	for (uint32_t i = 0; i < s->program->map_count; i++) {
+		const struct native_pieces *map = &s->pieces[i];
+
+		size += whole && !map->is_later ? map->entries.most + map->cells.most
+						: map->entries.size + map->cells.size;
+	}
+	return size;
+}
+
+int native_process_fits(pid_t pid, const struct native_store *s, struct diag *d)
+{
+	return inject_check_limits(pid, size_of(s, false), d);
+}
+
+/* A process with a system call filter must not be made to map more later, so it has all at once,
+ * where its limits leave room for that. */
+static bool takes_all(pid_t pid, const struct native_store *s)
+{
+	struct diag said = DIAG_INIT;
+	bool takes = inject_has_filter(pid) && !inject_check_limits(pid, size_of(s, true), &said);
+
+	diag_free(&said);
+	return takes;
+}
+
 static int share_parts(struct native_process *p, const struct native_store *s)
 {
 	size_t count = 0;
@@ -397,7 +427,7 @@ static int share_parts(struct native_process *p, const struct native_store *s)
 	p->parts = calloc(2 * (size_t)s->program->map_count + 1, sizeof(*p->parts));
 	if (!p->parts)
 		return -ENOMEM;
-	p->has_all = inject_has_filter(inject_pid(p->x));
+	p->has_all = takes_all(inject_pid(p->x), s);
 	for (uint32_t i = 0; i < s->program->map_count; i++) {
 		const struct native_pieces *map = &s->pieces[i];
 		const struct native_piece *pieces[] = {&map->entries, &map->cells};
@@ -421,22 +451,6 @@ static void expect_records(struct native_process *p, const struct native_store *
 		if (size)
 			inject_expect(p->x, at, size);
 	}
-}
-
-#define CODE_USUAL (2 * AREA_FIRST) /* trampolines, and the pages of their landings */
-
-int native_process_fits(pid_t pid, const struct native_store *s, struct diag *d)
-{
-	bool whole = inject_has_filter(pid);
-	uint64_t size = s->first_size + CODE_USUAL;
-
-	for (uint32_t i = 0; i < s->program->map_count; i++) {
-		const struct native_pieces *map = &s->pieces[i];
-
-		size += whole && !map->is_later ? map->entries.most + map->cells.most
-						: map->entries.size + map->cells.size;
-	}
-	return inject_check_limits(pid, size, d);
 }
 
 int native_process_arm(struct native_process *p, const struct native_store *s, bool follow,
