@@ -375,6 +375,7 @@ static void set_stats(struct engine *engine, struct run_stats *out)
 		out->had_children |= one.had_children;
 		out->missed_file = out->missed_file.len ? out->missed_file : one.missed_file;
 		out->disturbed += one.disturbed;
+		out->uncleaned += one.uncleaned;
 		out->kept += one.kept;
 		out->kept_processes += one.kept_processes;
 		out->kept_pid = one.kept_processes ? one.kept_pid : out->kept_pid;

@@ -248,8 +248,8 @@ bool inject_has_ended(struct inject *x); /* it exited, or runs another program *
 int inject_clean(pid_t pid, struct diag *d);
 /* Is it a child of fork, with sites that this tracer enabled in its parent? */
 bool inject_is_inherited(pid_t pid);
-/* Undo what this tracer left in children that traced processes got by fork. */
-void inject_clean_children(void);
+/* Undo in a child of fork what it has inherited of this tracer's sites. */
+void inject_clean_child(pid_t pid);
 
 /* ---- inherit.c */
 

@@ -163,17 +163,9 @@ bool inject_is_inherited(pid_t pid)
 	return is;
 }
 
-static int clean_child(void *arg, pid_t pid)
+void inject_clean_child(pid_t pid)
 {
 	struct undoing u = {.only = getpid()};
 
-	(void)arg;
-	if (pid != getpid())
-		undo(pid, &u, NULL);
-	return 0;
-}
-
-void inject_clean_children(void)
-{
-	processes_each(clean_child, NULL);
+	undo(pid, &u, NULL);
 }

@@ -308,6 +308,8 @@ static void join(struct nopal_trace *t, pid_t pid, uint64_t time)
 
 	if (pid_set_add(&t->followed, pid))
 		return;
+	engine_note(t->engine,
+		    &(struct engine_news){.kind = NEWS_FORKED, .pid = pid, .time = time});
 	if (later_has_mapped(&t->later, pid, time))
 		later_joined(&t->later, pid, time);
 	while ((child = later_find_child(&t->later, pid, time)))

@@ -456,6 +456,12 @@ static void tell_left_out(struct nopal_trace *t, struct diag *d)
 		diag_hint(d, "--follow%s traces them too", t->pid ? "" : " with one -p");
 	}
 	tell_kept(&stats, d);
+	if (stats.uncleaned)
+		diag_warn(
+			d, "user-mode-uncleaned",
+			"%llu child process%s could not be reached in 0.2 s: the probe sites there "
+			"still lead to code of nopal, which does nothing any more",
+			(unsigned long long)stats.uncleaned, stats.uncleaned == 1 ? "" : "es");
 	tell_semaphores(&stats, d);
 	tell_missed_in_user_mode(&stats, t->watch && !t->later.lost, d);
 	if (stats.had_children && !t->watch)

@@ -85,3 +85,61 @@ asks_child() {
 		[ "$(grep -c 's3cret\|@' "$output_file")" -gt 0 ]
 	done
 }
+
+# A file of a file system that its owner writes, mapped, may never answer who reads it.
+@test "the end of a run looked into processes of others, which could hold it for ever" {
+	need_program strace
+	start_ready attack_child
+	$OTHER sleep 1000 3>&- 7>&- &
+	other=$!
+	for how in "" --follow; do
+		run timeout 60 strace -f -o "$BATS_TEST_TMPDIR/opened" -e trace=open,openat "$NOPAL" --user $how -p $pid -e 'usdt::attack:word { @n = count() } interval:ms:300 { exit() }'
+		echo "$output"
+		[ "$status" = 0 ]
+		grep -q '^@n: [1-9]' <<<"$output"
+		grep -q "/proc/$pid/" "$BATS_TEST_TMPDIR/opened"
+		! grep "/proc/$other/" "$BATS_TEST_TMPDIR/opened" || false
+	done
+	kill $other
+}
+
+@test "a run with thousands of children waited for each of them at its end" {
+	cd "$BATS_TEST_TMPDIR"
+	cat >many.c <<-'END'
+		#include <stdio.h>
+		#include <unistd.h>
+		#include <sys/prctl.h>
+		#include <signal.h>
+		#include <sys/sdt.h>
+		int main(void)
+		{
+			char line;
+			if (read(0, &line, 1) < 1)
+				return 1;
+			for (int i = 0; i < 3000; i++) {
+				DTRACE_PROBE(many, fork);
+				if (!fork()) {
+					prctl(PR_SET_PDEATHSIG, SIGKILL);
+					for (;;)
+						pause();
+				}
+			}
+			puts("all are there");
+			fflush(stdout);
+			return read(0, &line, 1) < 0;
+		}
+	END
+	cc -O2 -o many many.c
+	mkfifo go
+	./many <go >said 3>&- &
+	pid=$!
+	exec 8>go
+	start_tracer 'usdt::many:fork { @n = count() }' --user -p $pid
+	echo >&8
+	awaits grep -q 'all are there' said
+	stop_tracer
+	cat "$output_file" "$messages"
+	grep -qx '@n: 3000' "$output_file"
+	says user-mode-uncleaned "child processes could not be reached in 0.2 s" "$messages"
+	exec 8>&-
+}

@@ -419,9 +419,6 @@ static void children_inherit_the_jumps(void **state)
 	assert_int_equal(r.counts[site(&t, "pun") - t.sites], 100);
 	assert_int_equal(r.counts[site(&t, "jump") - t.sites], 100);
 	detach(&r, &t);
-	inject_clean_children();
-	tell(&t, "fork pun 100", "");
-	assert_int_equal(r.counts[site(&t, "pun") - t.sites], 100);
 	end(&r);
 	assert_int_equal(stop(&t), 0);
 }

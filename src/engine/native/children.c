@@ -161,3 +161,42 @@ bool children_have(const struct native_children *f, pid_t pid)
 {
 	return find(f, pid);
 }
+
+struct walk {
+	const struct native_children *all;
+	pid_t *pids;
+	size_t count, cap;
+};
+
+static int add_once(void *arg, pid_t pid)
+{
+	struct walk *w = arg;
+	const struct native_child *m = find(w->all, pid);
+
+	for (size_t i = 0; i < w->count; i++)
+		if (w->pids[i] == pid)
+			return 0;
+	if (m && m->is_left)
+		return 0;
+	if (array_grow(w->pids, w->count, w->cap))
+		return -ENOMEM;
+	w->pids[w->count++] = pid;
+	return 0;
+}
+
+int children_each(const struct native_children *f, pid_t first, int (*fn)(void *arg, pid_t pid),
+		  void *arg)
+{
+	struct walk w = {.all = f};
+	int err = add_once(&w, first);
+
+	for (size_t i = 0; i < f->count && !err; i++)
+		err = add_once(&w, f->all[i].pid);
+	for (size_t i = 0; i < w.count && !err; i++) {
+		err = processes_each_child(w.pids[i], add_once, &w);
+		if (!err)
+			err = fn(arg, w.pids[i]);
+	}
+	free(w.pids);
+	return err;
+}

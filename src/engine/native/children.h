@@ -46,6 +46,10 @@ int children_came(struct native_children *f, pid_t pid);
 int children_join(struct native_children *f, pid_t pid, child_fn *fn, void *arg);
 /* The process runs another program, if it is one of those: call `fn` with it. */
 int children_take(struct native_children *f, pid_t pid, child_fn *fn, void *arg);
+/* Each of these processes and their children, those too that were not seen yet, but none that was
+ * left alone, until `fn` does not return 0; what it returned. -ENOMEM. */
+int children_each(const struct native_children *f, pid_t first, int (*fn)(void *arg, pid_t pid),
+		  void *arg);
 bool children_have(const struct native_children *f, pid_t pid);
 void children_free(struct native_children *f);
 

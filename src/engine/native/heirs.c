@@ -14,7 +14,7 @@
 
 #define ENDED_NS   1000000000u /* between two looks for children of processes that have ended */
 #define LOOKS_MOST 1000	       /* at the processes that are known */
-#define SCANS_MOST 5	       /* ... and at all */
+#define SCANS_MOST 5	       /* ... and at all their children */
 
 /* ---- what it has */
 
@@ -197,7 +197,7 @@ void heirs_hear(struct native *e)
 			return;
 		if (scans++)
 			native_process_pause();
-		processes_each(note_heir, e);
+		children_each(&e->children, e->options.pid, note_heir, e);
 	}
 	/* Who has knocked has ended; or it may not be asked, which was said. */
 	e->given_up += e->unreached || w->missing < 0 ? 0 : (uint64_t)w->missing;
@@ -259,7 +259,7 @@ void heirs_look(struct native *e)
 		any |= p->is_over && p->knocks;
 	}
 	if (any && e->options.follow_forks)
-		processes_each(note_parent, e);
+		children_each(&e->children, e->options.pid, note_parent, e);
 }
 
 bool heirs_remain(const struct native *e, const struct native_process *p)

@@ -9,8 +9,8 @@
 void heirs_hear(struct native *e);
 /* They become processes of their own. -ENOMEM. */
 int heirs_take(struct native *e, struct diag *d);
-/* Which of the processes that have ended have such children? Sometimes, it looks at all there are.
- */
+/* Which of the processes that have ended have such children? Sometimes, it looks at all
+ * that are known and their children. */
 void heirs_look(struct native *e);
 /* May a process that has ended have them? */
 bool heirs_remain(const struct native *e, const struct native_process *p);

@@ -675,6 +675,7 @@ static void native_stats(struct engine *engine, struct run_stats *out)
 	out->disturbed = e->disturbed;
 	out->untraced = e->unreached;
 	out->late = e->late;
+	out->uncleaned = e->uncleaned;
 	out->had_children = e->children.has_others;
 	if (e->is_stopped)
 		out->missed = trail_missed(&e->trail, &out->missed_file);
@@ -710,8 +711,6 @@ static void native_stop(struct engine *engine)
 	for (size_t i = 0; i < e->process_count; i++)
 		native_process_disarm(e->processes[i], NULL);
 	native_store_stop(e->store);
-	if (e->children.count > 1 || (chosen(e) && !inject_has_ended(chosen(e)->x)))
-		inject_clean_children();
 	set_timer(e, PAUSE_LAST);
 }
 
@@ -733,13 +732,53 @@ static void leave(struct native *e)
 	}
 }
 
+struct cleaning {
+	struct native *e;
+	uint64_t until;
+};
+
+static bool is_own(const struct native *e, pid_t pid)
+{
+	for (size_t i = 0; i < e->process_count; i++)
+		if (inject_pid(e->processes[i]->x) == pid)
+			return true;
+	return false;
+}
+
+static int clean_child(void *arg, pid_t pid)
+{
+	struct cleaning *c = arg;
+
+	if (is_own(c->e, pid))
+		return 0;
+	if (clock_now() > c->until)
+		c->e->uncleaned++;
+	else
+		inject_clean_child(pid);
+	return 0;
+}
+
+/* Children of fork have the sites, which lead to code of their own that does nothing any more: what
+ * is not reached in time does them no harm. Nobody else is looked at. */
+static void clean_children(struct native *e, uint64_t until)
+{
+	struct cleaning c = {e, until};
+
+	if (e->is_attached)
+		children_each(&e->children, e->options.pid, clean_child, &c);
+}
+
+/* What the run has found out was printed before. */
 static void native_detach(struct engine *engine)
 {
 	struct native *e = (struct native *)engine;
+	uint64_t until = clock_now() + LEAVE_NS;
 
 	native_stop(engine);
-	if (!e->has_left)
+	if (!e->has_left) {
 		leave(e);
+		clean_children(e, until);
+	}
 	e->has_left = true;
 }
 

@@ -80,6 +80,7 @@ struct native {
 	unsigned later;	     /* files that were mapped before they were traced */
 	bool is_refused;     /* the process that was chosen cannot be traced */
 	uint64_t stopped_at; /* ns */
+	uint64_t uncleaned;  /* children that were not reached at the end */
 	bool is_attached, is_stopped, is_over;
 	bool has_left; /* the memory was given back, as far as could be */
 };

@@ -376,6 +376,11 @@ void native_note(struct engine *engine, const struct engine_news *news)
 
 	if (news->kind == NEWS_ANY)
 		return;
+	if (news->kind == NEWS_FORKED) {
+		/* Its parents may end before they are asked for it. */
+		children_meet(&e->children, news->pid);
+		return;
+	}
 	if (news->kind != NEWS_MAPPED)
 		trail_ended(&e->trail, news->pid);
 	else if (!is_after)
