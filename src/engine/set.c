@@ -147,7 +147,7 @@ static void count_places(struct places *p, size_t *all, size_t *others)
 	}
 }
 
-/* Whoever asks for user mode is told what is not traced so. */
+/* A warning for those who ask for user mode: what is not traced so. */
 static int say_sites(struct set *s, struct diag *d)
 {
 	struct places places = {0};

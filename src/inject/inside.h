@@ -447,7 +447,7 @@ struct mapped_range {
 	bool is_own; /* private, and no code that was never writable: its words are searched */
 	bool is_shared;
 	bool is_code; /* ... and no file's */
-	bool is_none; /* nobody may touch it */
+	bool is_none; /* no access at all */
 	bool is_stack, is_guarded;
 	bool is_ours;
 	unsigned users; /* threads whose stack pointer or own data are there */
@@ -484,8 +484,9 @@ int memory_search(struct inject *x, const struct threads *t, struct mappings *al
 
 /* ---- leave.c */
 
-/* All threads are stopped, and all sites of these sessions have their bytes: unmap what nobody is
- * in, and nobody will return to. *kept: bytes of the others. `is_given[]`: those that are gone. */
+/* All threads are stopped, and all sites of these sessions have their bytes: unmap what no
+ * thread is in, or will return to. *kept: bytes of the others. `is_given[]`: those that are gone.
+ */
 int leave_sessions(struct inject *x, const struct threads *t, const uint64_t *ledgers,
 		   unsigned count, bool *is_given, uint64_t *kept);
 

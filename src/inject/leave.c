@@ -1,9 +1,9 @@
 /* Giving back what sessions have mapped in a process, while all its threads are stopped.
  *
- * The sites have their bytes again, so nobody comes into our code any more, and what remains to be
- * known is who is in it, or will return to it: a thread, by its instruction pointer; a signal
- * handler, a coroutine or a caller, by a word in the process's memory. A session that nobody needs
- * is unmapped by one of the threads that are stopped. */
+ * The sites have their bytes again, so no thread comes into our code any more, and what remains to
+ * be known is who is in it, or will return to it: a thread, by its instruction pointer; a signal
+ * handler, a coroutine or a caller, by a word in the process's memory. A session that no thread
+ * needs is unmapped by one of the threads that are stopped. */
 #include "inject/inside.h"
 
 #include <errno.h>

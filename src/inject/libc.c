@@ -366,7 +366,7 @@ static bool makes_calls(const uint8_t *code, size_t len)
 }
 #endif
 
-/* Code that is no glibc's may make filters by calls of its own. */
+/* Code that is not glibc's may make filters by calls of its own. */
 static int plan_range(struct inject *x, const struct range *r, bool is_libc, bool is_glibc,
 		      struct inject_place *out, unsigned most, unsigned *lacks)
 {

@@ -88,7 +88,7 @@ static uint64_t find_room_in(struct inject *x, const struct user_regs_struct *re
 	return 0;
 }
 
-/* The vDSO first: no library owns it, and nobody unmaps it. */
+/* The vDSO first: no library owns it, and it is never unmapped. */
 static uint64_t find_room(struct inject *x, const struct user_regs_struct *regs)
 {
 	uint64_t at = find_room_in(x, regs, true);

@@ -1,6 +1,6 @@
-/* Searching the memory of a process for words that lead into some code: nobody can return there if
- * no word in any private writable memory does, wherever the program has its stacks. Such a word is
- * the address after a call, or the instruction pointer in the frame of a signal. What is below
+/* Searching the memory of a process for words that lead into some code: no thread can return there
+ * if no word in any private writable memory does, wherever the program has its stacks. Such a word
+ * is the address after a call, or the instruction pointer in the frame of a signal. What is below
  * the stack pointer of a thread, in its own stack, is over.
  *
  * Only pages are read that the process has written: reading others would give it page tables, and a
@@ -131,7 +131,7 @@ struct run {
 	uint64_t start, end, categories;
 };
 
-/* PAGEMAP_SCAN, since Linux 6.7: struct pm_scan_arg of its uapi/linux/fs.h. */
+/* A call of its page map, since Linux 6.7, as its uapi/linux/fs.h has it. */
 struct scan {
 	uint64_t size, flags;
 	uint64_t start, end, walk_end;

@@ -74,11 +74,12 @@ takes_turns() {
 	takes_turns a b c
 }
 
+# Of one size, so that they take each other's address.
 @test "libraries with and without semaphores, some bytes from each other" {
 	library a 0
-	library b 0 -D_SDT_HAS_SEMAPHORES
+	library b 0 -D_SDT_HAS_SEMAPHORES -DNOPAL_SDT_ANY_PAGE
 	library c 1
-	library d 3 -D_SDT_HAS_SEMAPHORES
+	library d 3 -D_SDT_HAS_SEMAPHORES -DNOPAL_SDT_ANY_PAGE
 	takes_turns a b c d
 }
 

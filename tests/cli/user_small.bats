@@ -215,6 +215,7 @@ refused() {
 	echo "$output"
 	[ "$status" != 0 ]
 	grep -qE "error: cannot trace process $target in user mode: its limit of $2 is [0-9]+( KiB)?, it has [0-9]+ of them, and a session needs [0-9]+" <<<"$output"
+	says user-mode-limit "in user mode: its limit of"
 	grep -q "hint: raise it by 'prlimit ${1%=*}=unlimited --pid $target'" <<<"$output"
 	echo "$before KiB, then $(addresses)"
 	[ "$(addresses)" = "$before" ]

@@ -238,9 +238,9 @@ void semaphores_renew(struct semaphores *s, struct diag *d)
 		if (!raise_late(s, &s->waits[i]))
 			s->waits[kept++] = s->waits[i];
 	s->wait_count = kept;
-	if (!s->failed || s->is_told)
+	if (!s->failed || s->is_said)
 		return;
-	s->is_told = true;
+	s->is_said = true;
 	diag_warn(d, "semaphore-not-raised",
 		  "cannot raise semaphores in process %d: %s: probes that ask for them do not fire "
 		  "there",

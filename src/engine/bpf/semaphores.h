@@ -21,7 +21,7 @@ struct keeper_word {
 	uint64_t address;
 	uint64_t device, inode; /* of its file, as /proc/PID/maps has them */
 	pid_t pid;
-	bool if_zero; /* raise it only if nobody has */
+	bool if_zero; /* raise it only if no tracer has */
 };
 
 struct keeper {
@@ -65,7 +65,7 @@ struct semaphores {
 	uint64_t ended;		  /* ... that had ended by then */
 	int failed;		  /* why the first word that could not be raised was not; 0: none */
 	pid_t failed_in;
-	bool is_told; /* ... there was a warning of it */
+	bool is_said; /* ... there was a warning of it */
 };
 
 /* Semaphores of these sites, from now on. -ENOMEM. */

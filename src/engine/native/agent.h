@@ -26,7 +26,7 @@ int native_agent_listen(int fd);
 /* May the process load the agent, by its environment? */
 bool native_agent_is_expected(pid_t pid);
 /* The next process that waits, and the descriptor to close when it may go on; -EAGAIN: none. Any
- * user can connect: `who` is to be asked before anything else is done. */
+ * user can connect: ask `who` before anything else is done. */
 int native_agent_accept(int fd, struct ucred *who);
 /* Who comes from now on is refused, and goes on. */
 void native_agent_refuse(int fd);

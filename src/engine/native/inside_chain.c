@@ -364,7 +364,7 @@ static bool put_down_once(struct search *s, uint32_t *count)
 		if (link_is_asleep(link))
 			*count += put_down(s, e, link);
 	}
-	if (s->is_beyond) { /* what is there may be asleep, and this process cannot see it */
+	if (s->is_beyond) { /* the entry may be asleep, and is not mapped here */
 		s->tries = 0;
 		return false;
 	}

@@ -323,7 +323,7 @@ static inline uint64_t map_cells_size(const struct map_shape *m, uint64_t chunks
 	return whole_pages(chunks * m->cell_chunk, m->cells_first);
 }
 
-/* How many chunks come after so many. */
+/* How many chunks come after these. */
 static inline uint64_t map_next_chunks(const struct map_shape *m, uint64_t chunks)
 {
 	uint64_t next = chunks + (chunks / 4 > 1 ? chunks / 4 : 1);

@@ -225,7 +225,7 @@ void native_stop_agents(struct native *e)
 }
 
 /* Where all who wait are children of processes that are known, there is no need to look at all. */
-static int look_at_family(struct native *e)
+static int look_at_descendants(struct native *e)
 {
 	const struct native_waiting *w = &e->waiting;
 	int err = e->options.follow_forks ? 0 : -ESRCH;
@@ -243,7 +243,7 @@ int native_answer_agents(struct native *e, struct diag *d)
 	int err = 0;
 
 	if (w->agent_count)
-		err = look_at_family(e);
+		err = look_at_descendants(e);
 	for (unsigned i = 0; i < w->agent_count; i++) {
 		if (!err)
 			err = take_agent(e, w->agents[i], w->pids[i], d);

@@ -40,7 +40,7 @@ struct native_process {
 	bool expects_library;	   /* one of these may be loaded later, or another one again */
 	const struct file *stays;  /* of an attachment: it is mapped for good; NULL */
 	struct inject_part *parts; /* owned: of the shared memory, that it maps */
-	bool has_all;		   /* ... whole, since it cannot map more by itself */
+	bool has_all;		   /* ... whole, since its code cannot map more */
 	struct process_page page;  /* as it was written last */
 	unsigned looks, next_look; /* since then; when more memory may be added */
 	struct memory_range image; /* of the site that was looked at last */

@@ -151,8 +151,8 @@ static inline uint64_t read_tsc(void)
 #endif
 }
 
-/* Does an access fault whose address is no multiple of its size? Programs ask for that by a flag of
- * x86-64 (EFLAGS.AC), which the kernel and the C library's functions expect to be clear. */
+/* Does an access fault whose address is not a multiple of its size? Programs ask for that by a flag
+ * of x86-64 (EFLAGS.AC), which the kernel and the C library's functions expect to be clear. */
 static inline bool checks_alignment(void)
 {
 #if defined(__x86_64__)
