@@ -134,11 +134,11 @@ sums() {
 	wait $target
 	wait $tracer
 	cat "$output_file" "$messages"
-	# A thread knocks when it has loaded the library, and when it has unloaded it.
+	# A thread knocks when it has loaded the library.
 	waited=$(number '.*warning: \([0-9]*\) times\{0,1\} a thread went on.*' "$messages")
 	n=$(number '^@n: \([0-9]*\)' "$output_file")
-	[ $((n + (waited + 1) / 2)) -ge 200 ]
-	[ $((n + waited / 2)) -le 200 ]
+	[ $((n + waited)) -ge 200 ]
+	[ $((n + waited)) -le 201 ]
 }
 
 @test "memory of the process where a jump would lead: the site is left out with a warning, or the kernel's" {
