@@ -35,9 +35,8 @@
  * Options, to be defined before the first inclusion:
  *	NOPAL_SDT_SHORT_NOP		only the 1-byte nop, also on x86-64
  *	NOPAL_SDT_NO_DESCRIBE		no .note.nopal
- *	NOPAL_SDT_ANY_PAGE		semaphores share a page of the file with other data: the file
- *					is up to 4 KiB smaller, and if lld has linked it, the kernel
- *					cannot raise them
+ *	NOPAL_SDT_ANY_PAGE		semaphores share a page of the file with other data: the
+ *file is up to 4 KiB smaller, and if lld has linked it, the kernel cannot raise them
  *	NOPAL_SDT_ARG_CONSTRAINT	the asm constraint of arguments; the operands are then what
  *					the compiler chooses, and tools may be unable to read them.
  *					With r, perf also reads constants, at the cost of an

@@ -76,7 +76,8 @@ struct engine_options {
 
 /* What the kernel reports of a process that is followed. */
 struct engine_news {
-	/* FORKED: it was made by one of these; ANY: there may be more that was not reported, in this process or (pid 0) in all */
+	/* FORKED: it was made by one of these; ANY: there may be more that was not reported, in
+	 * this process or (pid 0) in all */
 	enum { NEWS_MAPPED, NEWS_EXEC, NEWS_ENDED, NEWS_FORKED, NEWS_ANY } kind;
 	pid_t pid;
 	uint64_t time;		    /* CLOCK_MONOTONIC, ns */
