@@ -10,19 +10,24 @@
 #include "inject/inside.h"
 
 #define AT     4096u
-#define MEMORY (LEDGER_SIZE + 4 * PAGE)
-#define CODE   (AT + LEDGER_SIZE)
+#define MEMORY (LEDGER_STEP + 4 * PAGE)
+#define CODE   (AT + LEDGER_STEP)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct inject x = {.pid = getpid(), .mem_fd = memfd_create("fuzz", MFD_CLOEXEC)};
+	struct inject x = {.pid = getpid(),
+			   .mem_fd = memfd_create("fuzz", MFD_CLOEXEC),
+			   .old = {AT},
+			   .old_count = 1};
 	struct range code = {.start = CODE, .end = CODE + PAGE, .is_code = true};
 	struct ledger_head head = {.magic = LEDGER_MAGIC,
-				   .count = size / sizeof(struct ledger_entry) % LEDGER_MOST};
+				   .count = (uint32_t)(size / sizeof(struct ledger_entry)),
+				   .size = LEDGER_STEP};
 	pid_t busy;
 
-	size = size < LEDGER_SIZE - sizeof(head) ? size : LEDGER_SIZE - sizeof(head);
+	if (size > LEDGER_STEP - sizeof(head))
+		return 0;
 	if (x.mem_fd < 0 || ftruncate(x.mem_fd, AT + MEMORY))
 		abort();
 	/* Sometimes the head is the input's, too. */
@@ -32,8 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	x.space.ranges = &code;
 	x.space.count = 1;
-	ledger_take_old(&x, AT);
 	undo_ledger(&x, AT, 0, &busy);
+	ledger_adopt_old(&x);
 	if (x.space.planned_count > ADOPTED_MOST || lseek(x.mem_fd, 0, SEEK_END) != AT + MEMORY)
 		abort();
 	x.space.ranges = NULL;

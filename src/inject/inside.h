@@ -361,7 +361,7 @@ bool only_nop_leads(struct inject *x, uint64_t pc, uint64_t end, const char **wh
  * site and for each piece of memory with code. */
 
 #define LEDGER_STEP  (1u << 16) /* its size is a multiple of this */
-#define LEDGER_LARGE (1u << 26) /* ... and less than this */
+#define LEDGER_LARGE (1u << 22) /* ... and less than this */
 #define LEDGER_MAGIC 0x3373657469736e70u
 /* Of version 0.1. */
 #define OLD_LEDGER_NAME	 "nopal-sites" /* in /proc/PID/maps: "/memfd:nopal-sites (deleted)" */
