@@ -44,7 +44,7 @@ static int poke(const struct inject *x, uint64_t address, const uint8_t *bytes, 
 			return err;
 		memcpy(word + (from - at), bytes + (from - address), to - from);
 		memcpy(&value, word, sizeof(value));
-		if (ptrace(PTRACE_POKEDATA, x->poker, (void *)at, (void *)value))
+		if (ptrace(PTRACE_POKEDATA, x->poker, (void *)(uintptr_t)at, (void *)value))
 			return errno == EIO ? -EFAULT : -errno;
 	}
 	return 0;

@@ -27,7 +27,8 @@ struct share {
 
 struct usage {
 	struct share addresses, data, stack, files;
-	bool may_lock; /* any amount of memory */
+	bool locks;    /* it has locked memory */
+	bool may_lock; /* ... any amount of it */
 };
 
 /* Does a session leave the process enough of it? */
@@ -37,10 +38,11 @@ static bool has_addresses(const struct usage *u, uint64_t limit)
 	       u->addresses.needs <= (limit - u->addresses.has) / ADDRESS_SHARE;
 }
 
-/* mlockall(2) of all that is mapped must go on to work where it would. */
+/* mlockall(2) of all that is mapped must go on to work where it would, in a program that locks
+ * memory. Others would be refused for the default of 8 MiB, which many are just below. */
 static bool has_lock(const struct usage *u, uint64_t limit)
 {
-	return u->may_lock || u->addresses.has > limit ||
+	return !u->locks || u->may_lock || u->addresses.has > limit ||
 	       u->addresses.has + u->addresses.needs <= limit;
 }
 
@@ -114,6 +116,7 @@ static int read_usage(pid_t pid, struct usage *u)
 		u->addresses.has = status_bytes(status, "VmSize");
 		u->data.has = status_bytes(status, "VmData");
 		u->stack.has = status_bytes(status, "VmStk");
+		u->locks = status_bytes(status, "VmLck") > 0;
 		u->may_lock = status_value(status, "CapEff", 16) & CAP_LOCK;
 		u->files.has = count_files(pid);
 	}
