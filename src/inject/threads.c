@@ -27,6 +27,7 @@
 
 #define ASLEEP_NS   2000000u	/* asleep for this time: it waits for a child of vfork(), perhaps */
 #define LATE_NS	    1000000000u /* for a thread that runs */
+#define PAUSE_NS    5000000u	/* more between two looks is this machine's */
 #define STARVED_NS  10000000000u /* for one that may run, and that the machine does not let run */
 #define BUSY_NS	    500000000u	 /* for another tracer to let go */
 #define STAT_MAX    8192
@@ -126,15 +127,27 @@ static uint64_t time_of(pid_t tid)
 
 struct patience patience_begin(pid_t tid)
 {
-	return (struct patience){.tid = tid, .start = clock_now(), .ran = time_of(tid)};
+	uint64_t now = clock_now();
+
+	return (struct patience){.tid = tid, .start = now, .looked = now, .ran = time_of(tid)};
+}
+
+/* It has had its time: on a CPU, or asleep. A virtual machine may be stopped itself meanwhile. */
+static bool is_late(struct patience *p)
+{
+	uint64_t now = clock_now(), step = now - p->looked;
+
+	p->looked = now;
+	p->waited += step < PAUSE_NS ? step : PAUSE_NS;
+	if (p->waited > STARVED_NS)
+		return true;
+	return p->waited > LATE_NS &&
+	       (state_of(p->tid) != 'R' || time_of(p->tid) - p->ran > LATE_NS / 2);
 }
 
 bool patience_wait(struct patience *p)
 {
-	uint64_t waited = clock_now() - p->start;
-
-	if (waited > STARVED_NS ||
-	    (waited > LATE_NS && (state_of(p->tid) != 'R' || time_of(p->tid) != p->ran)))
+	if (is_late(p))
 		return false;
 	if (p->turns++ < 50)
 		sched_yield();

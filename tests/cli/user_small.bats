@@ -40,6 +40,7 @@ grows() {
 		"$dir/tick" wait loop 100 2 <"$dir/go" >/dev/null 3>&- &
 		target=$!
 		exec 8>"$dir/go"
+		awaits grep -qs '^0 0x0 ' /proc/$target/syscall # it reads: its libraries are loaded
 		before=$(addresses)
 		__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 with_cpus $cpus "$NOPAL" --user -e "usdt:$dir/tick:tick:loop { $2 }" -p $target >"$dir/out" 2>"$dir/err" 3>&- 8>&- &
 		tracer=$!
