@@ -193,9 +193,8 @@ int thread_wait(struct thread *t, uint64_t asleep_ns);
 /* How long a thread is waited for: a second, or ten while it is runnable and no CPU runs it. */
 struct patience {
 	pid_t tid;
-	uint64_t start, ran; /* ns, the second on a CPU */
-	uint64_t looked,
-		waited; /* when, and how long in all, but for long pauses of this machine */
+	uint64_t start, ran;	 /* ns, the second on a CPU */
+	uint64_t looked, waited; /* when, and how long in all without pauses of this machine */
 	unsigned turns;
 };
 struct patience patience_begin(pid_t tid);
