@@ -1,5 +1,5 @@
 /* Sites whose nop is followed by a call: that gets another target, as a jump does in jumps.c, and
- *the trampoline goes on where it led.
+ * the trampoline goes on where it led.
  *
  *	90                             90
  *	e8 rel32                       e8 rel32'
@@ -73,8 +73,7 @@ int try_call(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BY
 		s->copy = 0;
 		return err == -ENOSPC ? 0 : err;
 	}
-	s->lead[0] = NEAR_CALL;
-	s->lead_len = 1;
+	s->opcode = NEAR_CALL;
 	return 1;
 }
 

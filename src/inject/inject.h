@@ -41,7 +41,6 @@ const char *inject_form_name(
 	enum inject_form form); /* "nop10", "nop5", "pun", "padded", "retarget", ... */
 
 #define INJECT_PATCH_MAX 5
-#define INJECT_LEAD_MAX	 1
 #define INJECT_DETOURS	 15 /* breakpoints on some of 4 instructions */
 #define INJECT_COPY_MAX	 15
 /* Bytes from a site to memory for its code that inject_reserve() has found for another. */
@@ -60,8 +59,7 @@ struct inject_site {
 	uint64_t patch;	 /* of the bytes that change, the first: the only one for most forms */
 	uint8_t len;
 	uint8_t before[INJECT_PATCH_MAX], after[INJECT_PATCH_MAX];
-	/* INJECT_RETARGET: the bytes between the nop and `patch`. */
-	uint8_t lead[INJECT_LEAD_MAX], lead_len;
+	uint8_t opcode;	  /* INJECT_RETARGET: between the nop and `patch`; else 0 */
 	uint64_t landing; /* where the jump goes: a second jump is put there, to `body` */
 	/* ... and where it goes with a breakpoint on an instruction in its offset */
 	uint64_t detours[INJECT_DETOURS];

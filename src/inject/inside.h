@@ -129,14 +129,13 @@ struct inject {
 	uint64_t span;
 	uint64_t old[LEDGERS_MOST]; /* ledgers of sessions that are over */
 	unsigned old_count;
-	struct inject_known *known;    /* NULL: nothing is kept */
-	bool has_left;		       /* inject_leave() was tried */
-	bool is_inside;		       /* ... and a thread was in our code */
-	uint64_t kept;		       /* bytes that it had to leave */
-	const struct threads *stopped; /* while they are; else NULL */
+	struct inject_known *known; /* NULL: nothing is kept */
+	bool has_left;		    /* inject_leave() was tried */
+	bool is_inside;		    /* ... and a thread was in our code */
+	uint64_t kept;		    /* bytes that it had to leave */
 	struct late_write *late;
 	size_t late_count, late_cap;
-	pid_t poker;		    /* of these: read-only memory is written through it; else 0 */
+	pid_t poker; /* a thread that is stopped: read-only memory is written through it */
 	uint64_t waits[WAITS_MOST]; /* addresses: see inject_waits_at() */
 	unsigned wait_count;
 	uint8_t ss, dd;		   /* of the last nop5 */

@@ -166,8 +166,7 @@ int try_jump(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BY
 	s->patch = at + 1;
 	s->len = 4;
 	memcpy(s->before, code + 2, 4);
-	s->lead[0] = code[1];
-	s->lead_len = 1;
+	s->opcode = code[1];
 	rel = (int32_t)(landing - (at + JUMP_NEAR));
 	memcpy(s->after, &rel, 4);
 	err = plan_settle(x, s, INJECT_RETARGET, 0);

@@ -255,12 +255,11 @@ struct change {
 
 /* The jump whose target changes may have been another tracer's, at a nop that is one again by now.
  */
-static bool has_lead(struct inject *x, const struct inject_site *s)
+static bool has_opcode(struct inject *x, const struct inject_site *s)
 {
-	uint8_t now[INJECT_LEAD_MAX];
+	uint8_t now;
 
-	return !s->lead_len ||
-	       (!inject_read(x, s->pc + 1, now, s->lead_len) && !memcmp(now, s->lead, s->lead_len));
+	return !s->opcode || (!inject_read(x, s->pc + 1, &now, 1) && now == s->opcode);
 }
 
 /* Is everything as it was planned? */
@@ -268,7 +267,7 @@ static bool is_as_planned(struct inject *x, const struct inject_site *s)
 {
 	uint8_t now[INJECT_PATCH_MAX], offset[4];
 
-	if (!has_lead(x, s))
+	if (!has_opcode(x, s))
 		return false;
 	if (!plan_is_mapped(x, s) || read_bytes(x, s, now) || now[0] != s->before[0])
 		return false;
@@ -361,13 +360,11 @@ static int change_stopped(void *arg)
 	if (err)
 		return err;
 	c->x->pause.threads = (unsigned)threads.count;
-	c->x->stopped = &threads;
 	err = inject_write_late(c->x);
 	if (!err)
 		err = change_all(c);
 	if (!err && c->leaves)
 		give_back(c->x, &threads);
-	c->x->stopped = NULL;
 	process_go(c->x, &threads);
 	c->x->pause.all_ns += clock_now() - start;
 	return err;

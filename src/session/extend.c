@@ -213,7 +213,8 @@ static void judge_image(struct nopal_trace *t, int err, const struct diag *said,
 	t->warned_full |= full;
 	t->warned_images++;
 	for (const struct message *m = said->first; m; m = m->next) {
-		if (m->level != DIAG_ERROR || t->warned_images > WARNED_IMAGES)
+		if (m->level != DIAG_ERROR || t->warned_images > WARNED_IMAGES ||
+		    !strcmp(m->tag, "no-process"))
 			continue;
 		diag_warn(d, m->tag, "in an image that was mapped later: %.*s", STR_FMT(m->text));
 		if (m->hint.len)
