@@ -450,9 +450,12 @@ static int write_zeros(const struct store *s, const struct store_map *map, const
 	return err ?: kernel_map_update(map->fd, key, entry, BPF_EXIST);
 }
 
-/* Remove every key of a hash, or write zeros to each. The next key is found first, since the kernel
- * cannot find it from a key that is gone. */
-static int rewrite_hash(const struct store *s, const struct store_map *map, bool remove)
+/* With room for an entry. */
+typedef int key_fn(void *arg, const struct store_map *map, const void *key, void *entry);
+
+/* Each key of a hash. The next one is found first, since the kernel cannot find it from a key that
+ * is gone. */
+static int each_key(const struct store *s, const struct store_map *map, key_fn *fn, void *arg)
 {
 	unsigned char *key = calloc(2, map->key_size), *next = key ? key + map->key_size : NULL;
 	void *entry = calloc(1, entry_size(s, map));
@@ -464,16 +467,36 @@ static int rewrite_hash(const struct store *s, const struct store_map *map, bool
 		end = kernel_map_next(map->fd, NULL, key);
 	while (!end && !err) {
 		end = kernel_map_next(map->fd, key, next);
-		err = remove ? kernel_map_delete(map->fd, key) : write_zeros(s, map, key, entry);
-		if (!err && remove && s->long_map.fd >= 0)
-			__atomic_fetch_sub(s->used, 1, __ATOMIC_RELAXED);
-		if (err == -ENOENT) /* a program has removed it by now */
-			err = 0;
+		err = fn(arg, map, key, entry);
 		memcpy(key, next, map->key_size);
 	}
 	free(key);
 	free(entry);
 	return err ? err : end == -ENOENT ? 0 : end;
+}
+
+/* A program may have removed the key by now. */
+static int remove_key(void *arg, const struct store_map *map, const void *key, void *entry)
+{
+	const struct store *s = arg;
+	int err = kernel_map_delete(map->fd, key);
+
+	(void)entry;
+	if (!err && s->long_map.fd >= 0)
+		__atomic_fetch_sub(s->used, 1, __ATOMIC_RELAXED);
+	return err == -ENOENT ? 0 : err;
+}
+
+static int zero_key(void *arg, const struct store_map *map, const void *key, void *entry)
+{
+	int err = write_zeros(arg, map, key, entry);
+
+	return err == -ENOENT ? 0 : err;
+}
+
+static int rewrite_hashes(struct store *s, key_fn *fn)
+{
+	return each_key(s, &s->map, fn, s) ?: each_key(s, &s->long_map, fn, s);
 }
 
 /* Cells that no program reads are cleared by remembering them. */
@@ -484,38 +507,37 @@ int store_rewrite(struct store *s, unsigned cpus, bool remove)
 		return remember_base(s, cpus, !remove);
 	if (s->kind != STORE_HASH)
 		return write_cells(s, cpus, !remove);
-	return rewrite_hash(s, &s->map, remove) ?: rewrite_hash(s, &s->long_map, remove);
+	return rewrite_hashes(s, remove ? remove_key : zero_key);
 }
 
 /* ---- taking */
 
-/* The keys of one of two twins, with zeros, into the other; not those that it has. */
-static int copy_keys(const struct store *from, const struct store_map *map, struct store *to,
-		     const struct store_map *into)
-{
-	unsigned char *key = calloc(2, map->key_size), *next = key ? key + map->key_size : NULL;
-	void *entry = calloc(1, entry_size(from, map));
-	int err = key && entry ? 0 : -ENOMEM, end = err;
+struct copying {
+	const struct store *from;
+	struct store *to; /* its twin */
+};
 
-	if (map->fd < 0) /* there is no second hash */
-		end = -ENOENT;
-	else if (!err)
-		end = kernel_map_next(map->fd, NULL, key);
-	while (!end && !err) {
-		err = kernel_map_lookup(map->fd, key, entry);
-		memset(entry, 0, from->value_size);
-		err = err ?: kernel_map_update(into->fd, key, entry, BPF_NOEXIST);
-		if (!err && to->long_map.fd >= 0)
-			__atomic_fetch_add(to->used, 1, __ATOMIC_RELAXED);
-		if (err == -EEXIST ||
-		    err == -E2BIG) /* of a full map, programs count what is lost */
-			err = 0;
-		end = kernel_map_next(map->fd, key, next);
-		memcpy(key, next, map->key_size);
-	}
-	free(key);
-	free(entry);
-	return err ? err : end == -ENOENT ? 0 : end;
+/* With zeros. Of a full map programs count what is lost. */
+static int copy_key(void *arg, const struct store_map *map, const void *key, void *entry)
+{
+	const struct copying *c = arg;
+	const struct store_map *into = map == &c->from->map ? &c->to->map : &c->to->long_map;
+	int err = kernel_map_lookup(map->fd, key, entry);
+
+	memset(entry, 0, c->from->value_size);
+	err = err ?: kernel_map_update(into->fd, key, entry, BPF_NOEXIST);
+	if (!err && c->to->long_map.fd >= 0)
+		__atomic_fetch_add(c->to->used, 1, __ATOMIC_RELAXED);
+	return err == -EEXIST || err == -E2BIG ? 0 : err;
+}
+
+/* The keys of one of two twins into the other; not those that it has. */
+static int copy_keys(const struct store *from, struct store *to)
+{
+	struct copying c = {from, to};
+
+	return each_key(from, &from->map, copy_key, &c)
+		       ?: each_key(from, &from->long_map, copy_key, &c);
 }
 
 static int note_set(void *arg, struct str key, struct str value)
@@ -530,8 +552,7 @@ static int note_set(void *arg, struct str key, struct str value)
 static int keep_keys(const struct store *from, struct store *to, unsigned cpus)
 {
 	if (from->kind == STORE_HASH)
-		return copy_keys(from, &from->map, to, &to->map)
-			       ?: copy_keys(from, &from->long_map, to, &to->long_map);
+		return copy_keys(from, to);
 	to->base_is_set = false;
 	return each_cell(from, cpus, note_set, &to->base_is_set);
 }
@@ -541,7 +562,7 @@ static int empty(struct store *s, unsigned cpus)
 	s->base_is_set = false;
 	if (s->kind != STORE_HASH)
 		return write_cells(s, cpus, false);
-	return rewrite_hash(s, &s->map, true) ?: rewrite_hash(s, &s->long_map, true);
+	return rewrite_hashes(s, remove_key);
 }
 
 int store_take(struct store *s, unsigned cpus, enum format_take what, map_entry_fn *fn, void *arg,
