@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 DIRECTORY = tempfile.mkdtemp(prefix="readers.", dir=os.environ.get("BATS_TEST_TMPDIR"))
 TRUTH = os.path.join(DIRECTORY, "truth")
@@ -221,17 +222,19 @@ def perf_value(probe, i, text):
 
 
 def perf(program, probes):
+    """perf's events are the machine's: other users of perf may hold or list them for a moment, so its commands have three tries."""
     os.environ["HOME"] = DIRECTORY  # perf's cache is in it
     os.chdir(DIRECTORY)
     group = "sdt_" + next(iter(probes.values())).provider
-    run(["perf", "buildid-cache", "--add", program])
-    try:
-        for probe in probes.values():
-            run(["perf", "probe", "-q", "%s:%s" % (group, probe.name)])
-        run(["perf", "record", "-q", "-e", group + ":*", "-o", "perf.data", program, TRUTH])
-        text = run(["perf", "script", "-i", "perf.data"])
-    finally:
-        run(["perf", "probe", "-q", "-d", group + ":*"])
+    for tries in (2, 1, 0):
+        try:
+            text = perf_script(program, group, probes)
+            break
+        except SystemExit as failure:
+            if not tries:
+                raise
+            print("perf is asked again, since it failed: %s" % failure)
+            time.sleep(1)
     saw = {}
     for name, values in re.findall(group + r":(\w+): \(\w+\)(.*)", text):
         probe = probes[name]
@@ -239,6 +242,29 @@ def perf(program, probes):
         saw[name] = [perf_value(probe, i, found[str(i + 1)]) if str(i + 1) in found else None
                      for i in range(len(probe.operands))]
     return saw
+
+
+def perf_script(program, group, probes):
+    """What `perf script` prints of one run of the program with all its probes."""
+    run(["perf", "buildid-cache", "--update", program])
+    try:
+        for probe in probes.values():
+            run(["perf", "probe", "-q", "%s:%s" % (group, probe.name)])
+        run(["perf", "record", "-q", "-e", group + ":*", "-o", "perf.data", program, TRUTH])
+        return run(["perf", "script", "-i", "perf.data"])
+    finally:
+        perf_delete(group)
+
+
+def perf_delete(group):
+    """An event cannot be deleted while its last user is on its way out."""
+    for _ in range(100):
+        done = subprocess.run(["perf", "probe", "-q", "-d", group + ":*"], text=True, capture_output=True, timeout=300)
+        with open("/sys/kernel/tracing/uprobe_events") as events:
+            if group + "/" not in events.read():
+                return
+        time.sleep(0.1)
+    sys.exit("the events %s:* stay: %s" % (group, done.stderr))
 
 
 # ---- Compare -------------------------------------------------------------------------------------
