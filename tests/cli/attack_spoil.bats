@@ -17,12 +17,11 @@ setup() {
 both() {
 	local tick
 	tick=$(private tick)
-	(sleep 0.3; echo) | timeout 20 "$tick" wait number 7 3>&- 9>&- &
-	run timeout 20 "$NOPAL" -q -e "usdt:*:spoiled:$1 { } usdt:$tick:tick:number { print(arg0); exit() } interval:s:8 { exit() }" 9>&-
-	echo "$output"
-	[ "$status" -eq 0 ]
-	[[ $output == *7* ]]
-	[[ $output == *"is skipped: $2"* ]]
+	start_tracer "usdt:*:spoiled:$1 { } usdt:$tick:tick:number { print(arg0) }" -q 9>&-
+	"$tick" number 7
+	stop_tracer
+	[ "$(cat "$output_file")" = 7 ]
+	says site-skipped "is skipped: $2" "$messages"
 }
 
 @test "a semaphore that holds no count ends a run over all processes" {

@@ -73,13 +73,13 @@ storm() {
 		ours=$BATS_TEST_TMPDIR/lt$$-$round # others may run the same program
 		mv "$fresh" "$ours"
 		fresh=$ours
-		timeout 60 "$NOPAL" -q -e "usdt:*:u:ev /comm == \"$(basename "$ours")\"/ { printf(\"seen %s\\n\", args) } interval:s:2 { exit() }" >out 2>messages &
-		tracer=$!
-		sleep 0.7
+		start_tracer "usdt:*:u:ev /comm == \"$(basename "$ours")\"/ { printf(\"seen %s\\n\", args) }" -q
 		bash -c "$cat_beside" 3>&- &
 		"$fresh" 60 4 3>&- &
 		"$fresh" 60
-		wait $tracer || true
+		sleep 1.5 # what is still on its way is delivered, or said to be missed
+		stop_tracer
+		mv "$output_file" out
 		judge 5
 		rm -f "$fresh"
 	done
