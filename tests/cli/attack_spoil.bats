@@ -21,7 +21,7 @@ both() {
 	"$tick" number 7
 	stop_tracer
 	[ "$(cat "$output_file")" = 7 ]
-	says site-skipped "is skipped: $2" "$messages"
+	says attach "is skipped: $2" "$messages"
 }
 
 @test "a semaphore that holds no count ends a run over all processes" {
