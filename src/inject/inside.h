@@ -252,8 +252,12 @@ void remote_world(struct remote *r, struct inject_world *out); /* rseq and tid *
 /* Remove stubs that tracers left that were killed. All threads are stopped. */
 void stubs_sweep(struct inject *x, const struct threads *t);
 
+/* ---- limits.c: an error: the process has no number left for a descriptor. */
+
+int limits_refuse_files(pid_t pid, struct diag *d);
+
 /* ---- pass.c: a descriptor of ours becomes one of the process, by way of `scratch`, 512 bytes that
- * it can write. Its number there; -errno. */
+ * it can write. Its number there; -ENOSPC: none is left; -errno. */
 
 int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch);
 

@@ -74,6 +74,8 @@ static const struct limit {
 	{ RLIMIT_STACK,   has_stack,     offsetof(struct usage, stack),     "its stack (RLIMIT_STACK)",       "--stack"   },
 	{ RLIMIT_NOFILE,  has_files,     offsetof(struct usage, files),     "open files (RLIMIT_NOFILE)",     "--nofile"  },
 };
+
+static const struct limit *const files_limit = &limits[COUNT(limits) - 1];
 /* clang-format on */
 
 /* The number that a line begins with: "VmSize:	 2476 kB"; 0: there is no such line. */
@@ -144,12 +146,27 @@ static int refuse(pid_t pid, const struct limit *l, uint64_t limit, const struct
 	return err;
 }
 
+static struct usage usage_of(uint64_t size)
+{
+	return (struct usage){.addresses.needs = size + PRIVATE,
+			      .data.needs = PRIVATE,
+			      .stack.needs = STACK,
+			      .files.needs = FILES};
+}
+
+int limits_refuse_files(pid_t pid, struct diag *d)
+{
+	struct usage u = usage_of(0);
+	struct rlimit has = {0};
+
+	read_usage(pid, &u);
+	prlimit(pid, RLIMIT_NOFILE, NULL, &has);
+	return refuse(pid, files_limit, has.rlim_cur, &u, d);
+}
+
 int inject_check_limits(pid_t pid, uint64_t size, struct diag *d)
 {
-	struct usage u = {.addresses.needs = size + PRIVATE,
-			  .data.needs = PRIVATE,
-			  .stack.needs = STACK,
-			  .files.needs = FILES};
+	struct usage u = usage_of(size);
 	struct rlimit has;
 
 	if (read_usage(pid, &u))

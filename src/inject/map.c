@@ -109,6 +109,8 @@ static int map_shared(struct mapping *m)
 	int64_t fd = pass_fd(m->x, m->r, m->shared_fd, m->x->world.process);
 	int err;
 
+	if (fd == -ENOSPC)
+		return limits_refuse_files(m->x->pid, m->d);
 	if (fd < 0)
 		return refuse_call(m, fd, "receive the shared memory");
 	err = map_part(m, fd, 0, m->shared_size);

@@ -100,7 +100,7 @@ static int64_t collect(struct inject *x, struct remote *r, int socket, uint64_t 
 		return done;
 	/* The message came without it: there was no number left for a descriptor. */
 	if (head->cmsg_type != SCM_RIGHTS)
-		return letter.head.msg_flags & MSG_CTRUNC ? -EMFILE : -EIO;
+		return letter.head.msg_flags & MSG_CTRUNC ? -ENOSPC : -EIO;
 	memcpy(&fd, CMSG_DATA(head), sizeof(fd));
 	return fd;
 }
@@ -112,7 +112,7 @@ int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch)
 	int64_t done = CALL(r, SYS_socketpair, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, scratch);
 
 	if (done < 0)
-		return done;
+		return done == -EMFILE ? -ENOSPC : done;
 	done = inject_read(x, scratch, ends, sizeof(ends));
 	if (done)
 		return done;

@@ -102,6 +102,14 @@ bool clause_uses_map(const struct clause *c, uint32_t map)
 	return false;
 }
 
+bool clause_is_at(const struct clause *c, enum attach_kind kind)
+{
+	for (uint32_t i = 0; i < c->attach_count; i++)
+		if (c->attaches[i].kind == kind)
+			return true;
+	return false;
+}
+
 bool program_uses(const struct program *p, unsigned op)
 {
 	for (uint32_t i = 0; i < p->clause_count; i++)

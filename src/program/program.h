@@ -283,6 +283,8 @@ void format_source(const struct format *f, struct buf *out);
 bool attach_is_tracers(const struct attach *at);
 /* Does the code of a clause use this map? */
 bool clause_uses_map(const struct clause *c, uint32_t map);
+/* Is one of its attachments of this kind? */
+bool clause_is_at(const struct clause *c, enum attach_kind kind);
 
 struct program {
 	struct arena *arena; /* everything below lives here */

@@ -368,63 +368,14 @@ int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
 	return err ? err : script_compile(t->script, &t->program, d);
 }
 
-/* The kernel traces a process that cannot be traced in user mode, if there is a choice. */
-static int open_engines(struct nopal_trace *t, const struct engine_options *options, struct diag *d)
-{
-	struct engine_choice *c = &t->engines;
-	struct diag said = DIAG_INIT;
-	int err = engine_set_open(c->kinds, c->count, options, &t->engine, &said);
-
-	if (err && err != -ESRCH && t->pid && c->count > 1 && c->kinds[0] == &engine_native) {
-		native_say_refused(d, &said);
-		c->kinds[0] = c->kinds[--c->count];
-		err = engine_set_open(c->kinds, c->count, options, &t->engine, d);
-	} else {
-		diag_add_all(d, &said);
-	}
-	diag_free(&said);
-	return err;
-}
-
-static int build_all(struct nopal_trace *t, struct diag *d)
-{
-	int err = engine_can_run_all(t->engine, t->program, d);
-
-	return err ? err : engine_build(t->engine, t->program, d);
-}
-
-/* What user mode needs in a process is known now: where a limit is too near, the kernel traces it.
- */
-static int build_engines(struct nopal_trace *t, const struct engine_options *options,
-			 struct diag *d)
-{
-	struct engine_choice *c = &t->engines;
-	struct diag said = DIAG_INIT;
-	int err = build_all(t, &said);
-
-	if (err == -ENOSPC && c->count > 1 && c->kinds[0] == &engine_native) {
-		native_say_refused(d, &said);
-		engine_close(t->engine);
-		t->engine = NULL;
-		c->kinds[0] = c->kinds[--c->count];
-		err = engine_set_open(c->kinds, c->count, options, &t->engine, d);
-		if (!err)
-			err = build_all(t, d);
-	} else {
-		diag_add_all(d, &said);
-	}
-	diag_free(&said);
-	return err;
-}
-
 size_t session_ring_bytes(const struct nopal_trace *t)
 {
 	return t->options.ring_bytes ? t->options.ring_bytes : (size_t)t->facts.ring_pages * 4096;
 }
 
-static int open_engine(struct nopal_trace *t, struct diag *d)
+static struct engine_options engine_options_of(struct nopal_trace *t)
 {
-	const struct engine_options options = {
+	return (struct engine_options){
 		.pid = t->pid,
 		.pids = t->options.pids,
 		.pid_count = (unsigned)t->options.pid_count,
@@ -445,10 +396,116 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 		.langs = t->langs,
 		.log = t->options.verbose ? &t->log : NULL,
 	};
-	int err = open_engines(t, &options, d);
+}
+
+static int open_engines(struct nopal_trace *t, struct diag *d)
+{
+	const struct engine_options options = engine_options_of(t);
+
+	return engine_set_open(t->engines.kinds, t->engines.count, &options, &t->engine, d);
+}
+
+static bool has_choice(const struct nopal_trace *t)
+{
+	return t->engines.count > 1 && t->engines.kinds[0] == &engine_native;
+}
+
+/* The kernel traces a process that cannot be traced in user mode, if there is a choice. */
+static int open_chosen(struct nopal_trace *t, struct diag *d)
+{
+	struct engine_choice *c = &t->engines;
+	struct diag said = DIAG_INIT;
+	int err = open_engines(t, &said);
+
+	if (err && err != -ESRCH && t->pid && has_choice(t)) {
+		native_say_refused(d, &said);
+		c->kinds[0] = c->kinds[--c->count];
+		err = open_engines(t, d);
+	} else {
+		diag_add_all(d, &said);
+	}
+	diag_free(&said);
+	return err;
+}
+
+static int build_all(struct nopal_trace *t, struct diag *d)
+{
+	int err = engine_can_run_all(t->engine, t->program, d);
+
+	return err ? err : engine_build(t->engine, t->program, d);
+}
+
+/* Engines take the tables of stacks with them when they are closed. */
+static int leave_user_mode(struct nopal_trace *t, const struct diag *said, struct diag *d)
+{
+	struct engine_choice *c = &t->engines;
+	int err;
+
+	native_say_refused(d, said);
+	engine_close(t->engine);
+	t->engine = NULL;
+	session_close_stacks(t);
+	c->kinds[0] = c->kinds[--c->count];
+	err = session_open_stacks(t);
+	if (!err)
+		err = open_engines(t, d);
+	return err ? err : build_all(t, d);
+}
+
+/* What user mode needs in a process is known now: where a limit is too near, the kernel traces it.
+ */
+static int build_engines(struct nopal_trace *t, struct diag *d)
+{
+	struct diag said = DIAG_INIT;
+	int err = build_all(t, &said);
+
+	if (err == -ENOSPC && has_choice(t))
+		err = leave_user_mode(t, &said, d);
+	else
+		diag_add_all(d, &said);
+	diag_free(&said);
+	return err;
+}
+
+/* What BEGIN has put into a map would not be in those of another engine. */
+static bool begins_with_maps(const struct nopal_trace *t)
+{
+	for (uint32_t i = 0; i < t->program->clause_count; i++) {
+		const struct clause *c = &t->program->clauses[i];
+
+		for (uint32_t map = 0; map < t->program->map_count; map++)
+			if (clause_is_at(c, ATTACH_BEGIN) && clause_uses_map(c, map))
+				return true;
+	}
+	return false;
+}
+
+/* The process may have come nearer to a limit since. */
+int session_attach_engines(struct nopal_trace *t, struct diag *d)
+{
+	struct diag said = DIAG_INIT;
+	int err = engine_attach(t->engine, &said);
+
+	if (err == -ENOSPC && has_choice(t) && !begins_with_maps(t)) {
+		err = leave_user_mode(t, &said, d);
+		session_await_stacks(t);
+		if (!err)
+			session_see_langs(t);
+		if (!err)
+			err = engine_attach(t->engine, d);
+	} else {
+		diag_add_all(d, &said);
+	}
+	diag_free(&said);
+	return err;
+}
+
+static int open_engine(struct nopal_trace *t, struct diag *d)
+{
+	int err = open_chosen(t, d);
 
 	if (!err)
-		err = build_engines(t, &options, d);
+		err = build_engines(t, d);
 	session_give_log(t);
 	if (err == -EPERM || err == -EACCES)
 		diag_hint(d, "%s%s'nopal doctor' shows what this user can trace on this machine",

@@ -228,6 +228,8 @@ int session_drain(struct nopal_trace *t, struct diag *d);
 /* What reading a record or a map returned: -EPROTO of memory that traced processes can write is
  * counted, and then no reason to end the run: 0. */
 int session_take_spoiled(struct nopal_trace *t, int err);
+/* Attach the program; the kernel traces it where user mode cannot. */
+int session_attach_engines(struct nopal_trace *t, struct diag *d);
 /* The size of the event buffer that is wanted; 0: the engine's default. */
 size_t session_ring_bytes(const struct nopal_trace *t);
 /* Give the engines' log to the user, apart from the output. */

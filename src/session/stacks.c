@@ -320,6 +320,8 @@ void session_close_stacks(struct nopal_trace *t)
 	lang_images_free(&t->stacks.jvms);
 	free(t->stacks.inodes);
 	free(t->stacks.stale);
+	t->unwind = NULL;
+	t->stacks = (struct stack_watch){0};
 }
 
 /* ---- news */

@@ -96,14 +96,6 @@ static bool is_over(const struct nopal_trace *t)
 	return t->state >= SESSION_OVER; /* ORDER */
 }
 
-static bool clause_has(const struct clause *c, enum attach_kind kind)
-{
-	for (uint32_t k = 0; k < c->attach_count; k++)
-		if (c->attaches[k].kind == kind)
-			return true;
-	return false;
-}
-
 /* Run every clause that is attached to `kind`, in script order; one that is so several times runs
  * as often. */
 static int run_clauses(struct nopal_trace *t, enum attach_kind kind, struct diag *d)
@@ -111,7 +103,7 @@ static int run_clauses(struct nopal_trace *t, enum attach_kind kind, struct diag
 	for (uint32_t i = 0; i < t->program->clause_count; i++) {
 		int err;
 
-		if (!clause_has(&t->program->clauses[i], kind))
+		if (!clause_is_at(&t->program->clauses[i], kind))
 			continue;
 		err = engine_run(t->engine, kind, 0, i, d);
 		if (!err)
@@ -187,7 +179,7 @@ static int attach(struct nopal_trace *t, struct diag *d)
 	}
 	if (!t->options.command) /* else there is no program yet */
 		session_see_langs(t);
-	err = engine_attach(t->engine, d);
+	err = session_attach_engines(t, d);
 	session_give_log(t);
 	if (err)
 		return err;

@@ -238,6 +238,25 @@ refused() {
 	refused --stack=100000 'its stack \(RLIMIT_STACK\)'
 }
 
+@test "a process that came near a limit while the session began was traced by nobody" {
+	make_keys
+	for limit in --nofile=4 --as=3000000; do
+		"$dir/keys" 0 0 200 5 <"$dir/go" >/dev/null 3>&- &
+		target=$!
+		exec 8>"$dir/go"
+		script="BEGIN { system(\"prlimit $limit --pid $target\") } usdt:$dir/keys:keys:one { @n = count(); @[ustack(1)] = count() }"
+		start_tracer "$script" --unsafe --user -p $target
+		printf "\n\n" >&8
+		exec 8>&-
+		wait $target
+		wait $tracer
+		cat "$output_file" "$messages"
+		grep -qE "warning: cannot trace process $target in user mode: its limit of .*: the kernel traces it" "$messages"
+		grep -qx '@n: 200' "$output_file"
+		grep -q '^    fire+' "$output_file"
+	done
+}
+
 @test "programs with ulimit -v 6000 to 12000, or ulimit -n 4, were traced by nobody" {
 	make_keys
 	for limit in '-v 4000' '-v 6000' '-v 8000' '-v 12000'; do

@@ -1,5 +1,6 @@
 /* Code in a running process: forms of sites, threads that run meanwhile, tracers that are killed.
  * The trampolines are made by hand, and count in shared memory. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -500,6 +501,52 @@ static void a_tracer_may_be_killed_while_signals_are_handled(void **state)
 	kill_tracers_often(true);
 }
 
+static uint64_t count_files(pid_t pid)
+{
+	char path[32];
+	uint64_t count = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	dir = opendir(path);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+/* With none left there is no pair of sockets, with two the message comes without the memory. */
+static void a_process_without_a_free_descriptor_is_at_its_limit(void **state)
+{
+	static const struct rlimit enough = {64, 1024};
+	unsigned refused = 0;
+	struct target t;
+	struct tracer r;
+
+	(void)state;
+	start(&t, 0);
+	for (rlim_t most = 0; most < 64; most++) {
+		struct rlimit limit = {most, 1024};
+		uint64_t before = count_files(t.puppet.pid);
+		int err;
+
+		assert_int_equal(prlimit(t.puppet.pid, RLIMIT_NOFILE, &limit, NULL), 0);
+		err = attach(&r, &t);
+		assert_int_equal(count_files(t.puppet.pid), before);
+		if (!err)
+			break;
+		assert_int_equal(err, -ENOSPC);
+		assert_string_equal(first_tag(&r), "user-mode-limit");
+		end(&r);
+		refused++;
+	}
+	assert_in_range(refused, 3, 63);
+	assert_int_equal(prlimit(t.puppet.pid, RLIMIT_NOFILE, &enough, NULL), 0);
+	detach(&r, &t);
+	end(&r);
+	assert_int_equal(stop(&t), 0);
+}
+
 static void what_a_killed_tracer_left_is_cleaned(void **state)
 {
 	struct diag d = DIAG_INIT;
@@ -902,6 +949,7 @@ int main(void)
 		cmocka_unit_test(children_inherit_the_jumps),
 		cmocka_unit_test(a_tracer_may_be_killed_at_any_moment),
 		cmocka_unit_test(a_tracer_may_be_killed_while_signals_are_handled),
+		cmocka_unit_test(a_process_without_a_free_descriptor_is_at_its_limit),
 		cmocka_unit_test(what_a_killed_tracer_left_is_cleaned),
 		cmocka_unit_test(the_process_may_be_killed),
 		cmocka_unit_test(the_process_may_be_killed_while_its_threads_are_awaited),
