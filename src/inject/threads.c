@@ -266,6 +266,12 @@ static bool is_cut_short(uint64_t number)
 #endif
 		SYS_epoll_pwait,     SYS_epoll_pwait2, SYS_semop,    SYS_semtimedop,
 		SYS_rt_sigtimedwait, SYS_io_getevents, SYS_read,     SYS_readv,
+#ifdef SYS_io_pgetevents
+		SYS_io_pgetevents,
+#endif
+#ifdef SYS_io_uring_enter
+		SYS_io_uring_enter,
+#endif
 		SYS_recvfrom,	     SYS_recvmsg,      SYS_recvmmsg, SYS_accept,
 		SYS_accept4,	     SYS_write,	       SYS_writev,   SYS_sendto,
 		SYS_sendmsg,

@@ -15,11 +15,13 @@
 //   vforks N     N threads call all functions in children of vfork() until `quiet`
 //   vforked N    N threads have each a child of vfork() that does so
 //   wait         epoll_wait() for 1 s; answers "result N"
+//   ring         io_uring_enter() for 1 s; answers "result N"
 #include <stdio.h>
 
 #if defined(__x86_64__) || defined(__aarch64__)
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/io_uring.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
@@ -30,6 +32,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -298,6 +301,27 @@ static void wait_for_event(void)
 	close(fd);
 }
 
+/* Nothing is asked, and nothing comes: only a stop could end the call. */
+static void wait_for_ring(void)
+{
+	struct io_uring_params params = {0};
+	struct io_uring_getevents_arg arg = {0};
+	struct __kernel_timespec second = {.tv_sec = 1};
+	int fd = (int)syscall(SYS_io_uring_setup, 4, &params);
+	long result;
+
+	arg.ts = (uintptr_t)&second;
+	printf("waiting\n");
+	fflush(stdout);
+	result = fd < 0 ? -ETIME
+			: syscall(SYS_io_uring_enter, fd, 0, 1,
+				  IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG, &arg, sizeof(arg));
+	result = result < 0 && fd >= 0 ? -errno : result;
+	printf("result %ld\n", result == -ETIME ? 0 : result);
+	if (fd >= 0)
+		close(fd);
+}
+
 #ifdef __x86_64__
 /* The address where the jump of a punned site would lead. */
 static void occupy(const char *site)
@@ -347,6 +371,8 @@ int main(void)
 			wait_for_child();
 		else if (!strcmp(line, "wait\n"))
 			wait_for_event();
+		else if (!strcmp(line, "ring\n"))
+			wait_for_ring();
 		else if (sscanf(line, "fork %31s %ld", name, &n) == 2) {
 			if (!fork()) {
 				run(name, n);

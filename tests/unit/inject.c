@@ -388,15 +388,14 @@ static void a_thread_that_gets_signals_all_the_time_stops(void **state)
 	assert_int_equal(waitpid(t.tid, NULL, 0), t.tid);
 }
 
-static void a_call_that_sleeps_is_not_cut_short(void **state)
+static void check_sleep(const char *how)
 {
 	struct target t;
 	struct tracer r;
 	char line[64];
 
-	(void)state;
 	start(&t, 0);
-	fprintf(t.puppet.to, "wait\n");
+	fprintf(t.puppet.to, "%s\n", how);
 	fflush(t.puppet.to);
 	assert_non_null(fgets(line, sizeof(line), t.puppet.from)); /* waiting */
 	usleep(50000);
@@ -405,6 +404,18 @@ static void a_call_that_sleeps_is_not_cut_short(void **state)
 	detach(&r, &t);
 	end(&r);
 	assert_int_equal(stop(&t), 0);
+}
+
+static void a_call_that_sleeps_is_not_cut_short(void **state)
+{
+	(void)state;
+	check_sleep("wait");
+}
+
+static void io_uring_enter_was_cut_short(void **state)
+{
+	(void)state;
+	check_sleep("ring");
 }
 
 static void children_inherit_the_jumps(void **state)
@@ -946,6 +957,7 @@ int main(void)
 		cmocka_unit_test(children_of_vfork_run_while_bytes_change),
 		cmocka_unit_test(a_thread_that_gets_signals_all_the_time_stops),
 		cmocka_unit_test(a_call_that_sleeps_is_not_cut_short),
+		cmocka_unit_test(io_uring_enter_was_cut_short),
 		cmocka_unit_test(children_inherit_the_jumps),
 		cmocka_unit_test(a_tracer_may_be_killed_at_any_moment),
 		cmocka_unit_test(a_tracer_may_be_killed_while_signals_are_handled),
