@@ -189,6 +189,13 @@ int thread_stop(struct thread *t, bool is_filtered);
 /* Until it has stopped; -ESRCH; -ETIMEDOUT: it sleeps in the kernel, for `asleep_ns` by now;
  * -ETIME: it goes on running. */
 int thread_wait(struct thread *t, uint64_t asleep_ns);
+/* Signals that the CPU raises. */
+#define THREAD_SIGNAL(sig) (UINT64_C(1) << ((sig)-1))
+#define THREAD_FAULTS                                                             \
+	(THREAD_SIGNAL(SIGSEGV) | THREAD_SIGNAL(SIGBUS) | THREAD_SIGNAL(SIGILL) | \
+	 THREAD_SIGNAL(SIGFPE) | THREAD_SIGNAL(SIGTRAP) | THREAD_SIGNAL(SIGSYS))
+/* Will it take one as soon as it goes on? */
+bool thread_has_fault(pid_t tid);
 /* How long a thread is waited for: a second, or ten while it is runnable and no CPU runs it. */
 struct patience {
 	pid_t tid;
@@ -222,6 +229,8 @@ int threads_wait(struct threads *t); /* for those that were asked; -ETIME */
  * milliseconds, debuggers for longer. */
 bool threads_are_awaited(int err, uint64_t start);
 void threads_resume(struct threads *t);
+/* One of the process's own that is stopped, and has no fault to take; NULL. */
+const struct thread *threads_some_stopped(const struct threads *t);
 /* Is one of them there, or may be? */
 bool threads_are_at(const struct threads *t, uint64_t start, uint64_t end);
 /* Is one of them in a signal handler that returns there, or may be? */
@@ -242,6 +251,8 @@ int remote_begin(struct inject *x, const struct thread *stopped, struct remote *
 /* What an error means, of these too: the result of a call is -ESRCH when the process has ended,
  * -ETIME when the thread does not come back from it, -ESTALE when its code was changed. */
 const char *remote_error(int err);
+/* The error of a process that could not be stopped. */
+int remote_refuse(struct inject *x, int err, struct diag *d);
 /* The call's result; -errno of the call. */
 int64_t remote_call(struct remote *r, long number, const uint64_t args[6]);
 void remote_end(struct remote *r);

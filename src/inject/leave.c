@@ -169,14 +169,6 @@ static void look_at_threads(struct leaving *l, const struct threads *t)
 
 /* ---- unmapping */
 
-static const struct thread *find_stopped(const struct threads *t)
-{
-	for (size_t i = 0; i < t->count; i++)
-		if (t->all[i].is_stopped && !t->all[i].is_sharer)
-			return &t->all[i];
-	return NULL;
-}
-
 static bool unmap(struct leaving *l, uint64_t start, uint64_t end)
 {
 	return CALL(l->r, SYS_munmap, start, end - start) == 0;
@@ -223,7 +215,7 @@ static uint64_t size_of(const struct leaving *l, unsigned session)
 
 static void unmap_all(struct leaving *l, const struct threads *t, bool *is_given)
 {
-	const struct thread *thread = find_stopped(t);
+	const struct thread *thread = threads_some_stopped(t);
 
 	if (!thread || are_all_needed(l) || remote_begin(l->x, thread, &l->r, NULL))
 		return;

@@ -29,6 +29,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
+#define ASLEEP_NS  250000000u /* asleep for this time: nothing wakes it, as after vfork() */
 #define HOME_TRIES 8
 
 #define HOME_LOW   0x100000000u
@@ -246,10 +247,10 @@ static int give_up(struct inject *x, struct range *lost)
 	return is_bodies ? -EEXIST : 0;
 }
 
-static int map_all(struct mapping *m)
+static int map_all_code(struct mapping *m)
 {
 	struct space *s = &m->x->space;
-	int err = m->x->world.shared ? 0 : map_home(m);
+	int err = 0;
 
 	while (!err && s->mapped_count < s->planned_count) {
 		struct range *r = &s->planned[s->mapped_count];
@@ -263,18 +264,86 @@ static int map_all(struct mapping *m)
 	return err;
 }
 
-static int map_in_thread(void *arg)
+/* All sleep in the kernel: one of them is waited for. */
+static int await_one(struct threads *t, const struct thread **out)
 {
-	struct mapping *m = arg;
+	for (size_t i = 0; i < t->count; i++) {
+		struct thread *one = &t->all[i];
+		int err;
+
+		if (one->is_sharer || one->is_ended)
+			continue;
+		if (one->is_stopped)
+			return -EAGAIN; /* it has a fault to take */
+		err = thread_wait(one, ASLEEP_NS);
+		one->is_stopped = !err;
+		*out = one;
+		return err;
+	}
+	return -ESRCH;
+}
+
+/* Stop all threads, one of which can make calls. */
+static int stop_for_calls(struct inject *x, struct threads *t, const struct thread **out)
+{
+	int err = process_stop(x, t);
+
+	if (err)
+		return err;
+	*out = threads_some_stopped(t);
+	err = *out ? 0 : await_one(t, out);
+	if (err)
+		process_go(x, t);
+	return err;
+}
+
+/* With all threads stopped: a child that another one forks meanwhile would have our descriptors for
+ * good, and a file that another one opens would not have the number that it has untraced. */
+static int map_home_stopped(struct mapping *m)
+{
+	uint64_t start = clock_now();
+	const struct thread *thread = NULL;
+	struct threads threads;
+	int err;
+
+	do
+		err = stop_for_calls(m->x, &threads, &thread);
+	while (threads_are_awaited(err, start));
+	if (err)
+		return remote_refuse(m->x, err, m->d);
+	err = remote_begin(m->x, thread, &m->r, m->d);
+	if (!err) {
+		err = map_home(m);
+		remote_end(m->r);
+	}
+	process_go(m->x, &threads);
+	m->x->pause.all_ns += clock_now() - start;
+	return err;
+}
+
+static int map_code_in_thread(struct mapping *m)
+{
 	uint64_t start = clock_now();
 	int err = remote_begin(m->x, NULL, &m->r, m->d);
 
 	if (err)
 		return err;
-	err = map_all(m);
+	if (!m->x->world.shared)
+		err = map_home(m);
+	if (!err)
+		err = map_all_code(m);
 	remote_end(m->r);
 	m->x->pause.one_ns += clock_now() - start;
 	return err;
+}
+
+static int map_in_thread(void *arg)
+{
+	struct mapping *m = arg;
+	bool is_held = process_is_held(m->x); /* then it has one thread */
+	int err = m->x->world.shared || is_held ? 0 : map_home_stopped(m);
+
+	return err ? err : map_code_in_thread(m);
 }
 
 void inject_keep_private(struct inject *x)

@@ -161,6 +161,11 @@ static int try_some_thread(struct inject *x, struct thread *out)
 		err = thread_stop(out, x->is_filtered);
 		if (!err)
 			err = thread_wait(out, ASLEEP_NS);
+		/* It would be taken for one that the stub has raised. */
+		if (!err && thread_has_fault(out->tid)) {
+			thread_resume(out);
+			err = -EAGAIN;
+		}
 	}
 	if (dir)
 		closedir(dir);
@@ -196,7 +201,7 @@ const char *remote_error(int err)
 	return strerror(-err);
 }
 
-static int refuse_thread(struct inject *x, int err, struct diag *d)
+int remote_refuse(struct inject *x, int err, struct diag *d)
 {
 	if (err == -EPERM && x->is_filtered)
 		return diag_error(
@@ -215,8 +220,8 @@ static int refuse_program(struct inject *x, struct diag *d)
 }
 
 /* What the CPU raises. A blocked one would make the kernel forget the program's handler. */
-#define BIT(sig) (UINT64_C(1) << ((sig)-1))
-#define FAULTS	 (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE) | BIT(SIGTRAP) | BIT(SIGSYS))
+#define BIT    THREAD_SIGNAL
+#define FAULTS THREAD_FAULTS
 
 /* A signal that is not blocked: the program never gets one that the stub has raised, and later one
  * that another process has sent. What to let it go on with; -ESTALE: the stub was changed. */
@@ -301,10 +306,10 @@ static int open_thread(struct remote *r, struct diag *d)
 	    ptrace(PTRACE_GETSIGMASK, r->thread.tid, (void *)sizeof(r->mask), &r->mask))
 		err = -errno;
 	if (err)
-		return refuse_thread(x, err, d);
+		return remote_refuse(x, err, d);
 	err = cpu_get(r->thread.tid, &r->regs);
 	if (err)
-		return err == -ENOTSUP ? refuse_program(x, d) : refuse_thread(x, err, d);
+		return err == -ENOTSUP ? refuse_program(x, d) : remote_refuse(x, err, d);
 	x->space.stub = find_room(x, &r->regs);
 	if (!x->space.stub && inject_has_ended(x)) /* it has called exec */
 		return -ESRCH;
@@ -334,7 +339,7 @@ static int begin(struct remote *r, struct diag *d)
 	if (!r->is_held && !r->is_lent)
 		err = stop_some_thread(r->x, &r->thread);
 	if (err)
-		return refuse_thread(r->x, err, d);
+		return remote_refuse(r->x, err, d);
 	r->x->poker = r->thread.tid;
 	err = open_thread(r, d);
 	if (err)
@@ -503,6 +508,12 @@ void remote_world(struct remote *r, struct inject_world *out)
 const char *remote_error(int err)
 {
 	return strerror(-err);
+}
+
+int remote_refuse(struct inject *x, int err, struct diag *d)
+{
+	return diag_error(d, err, "user-mode-stop", "cannot stop process %d: %s", (int)x->pid,
+			  remote_error(err));
 }
 
 #endif

@@ -80,20 +80,31 @@ static uint64_t status_hex(struct str status, const char *name)
 	return str_take_hex(&line, &value) ? value : 0;
 }
 
-/* Is there a signal that the thread will take as soon as it goes on? */
-static bool has_signal(pid_t tid)
+/* The signals that the thread will take as soon as it goes on: 1 << number - 1. */
+static uint64_t signals_of(pid_t tid)
 {
 	struct buf text = BUF_INIT;
+	uint64_t signals = UINT64_MAX;
 	struct str status;
-	bool has = true;
 
 	if (!process_status(tid, &text)) {
 		status = buf_as_str(&text);
-		has = ((status_hex(status, "SigPnd") | status_hex(status, "ShdPnd")) &
-		       ~status_hex(status, "SigBlk")) != 0;
+		signals = (status_hex(status, "SigPnd") | status_hex(status, "ShdPnd")) &
+			  ~status_hex(status, "SigBlk");
 	}
 	buf_free(&text);
-	return has;
+	return signals;
+}
+
+bool thread_has_fault(pid_t tid)
+{
+	return signals_of(tid) & THREAD_FAULTS;
+}
+#else
+bool thread_has_fault(pid_t tid)
+{
+	(void)tid;
+	return false;
 }
 #endif
 
@@ -288,7 +299,7 @@ static void repeat_call(const struct thread *t)
 	struct user_regs_struct regs;
 	int64_t number = cpu_get(t->tid, &regs) ? -1 : cpu_interrupted(&regs);
 
-	if (number < 0 || !is_cut_short((uint64_t)number) || has_signal(t->tid))
+	if (number < 0 || !is_cut_short((uint64_t)number) || signals_of(t->tid))
 		return;
 	if (cpu_repeat_call(t->tid, &t->call, &regs))
 		cpu_set(t->tid, &regs);
@@ -422,7 +433,7 @@ static int try_to_stop(pid_t pid, struct threads *out)
 
 bool threads_are_awaited(int err, uint64_t start)
 {
-	if (err != -EBUSY || clock_now() - start > BUSY_NS)
+	if ((err != -EBUSY && err != -EAGAIN) || clock_now() - start > BUSY_NS)
 		return false;
 	usleep(500 + (useconds_t)(clock_now() % 2048)); /* not in step with the other one */
 	return true;
@@ -446,6 +457,15 @@ void threads_resume(struct threads *t)
 			thread_resume(&t->all[i]);
 	free(t->all);
 	*t = (struct threads){0};
+}
+
+const struct thread *threads_some_stopped(const struct threads *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (t->all[i].is_stopped && !t->all[i].is_sharer &&
+		    !thread_has_fault(t->all[i].tid))
+			return &t->all[i];
+	return NULL;
 }
 
 /* A thread of which that is not known may be anywhere. */

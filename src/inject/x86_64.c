@@ -19,6 +19,7 @@
 #define USER_CS 0x33
 /* Results inside the kernel that mean: start the call again; the last has a call of its own for it.
  */
+#define STEPS	      UINT64_C(0x100) /* EFLAGS.TF */
 #define RESTART_FIRST 512
 #define RESTART_BLOCK 516
 
@@ -133,8 +134,10 @@ bool cpu_is_stub(const uint8_t bytes[STUB_SIZE])
 	return !memcmp(bytes, "\x0f\x05\xb8\x0e\0\0\0\xbf\x02\0\0\0\x48\x8d\x35", 15);
 }
 
+/* A program that steps through its own code (EFLAGS.TF) does not step through the stub. */
 void cpu_enter_stub(struct user_regs_struct *regs, uint64_t stub)
 {
+	regs->eflags &= ~STEPS;
 	regs->rip = stub + 2;
 	regs->orig_rax = UINT64_MAX;
 }
@@ -142,6 +145,7 @@ void cpu_enter_stub(struct user_regs_struct *regs, uint64_t stub)
 void cpu_prepare_call(struct user_regs_struct *regs, uint64_t stub, long number,
 		      const uint64_t args[6])
 {
+	regs->eflags &= ~STEPS;
 	regs->rip = stub;
 	regs->orig_rax = UINT64_MAX;
 	regs->rax = (uint64_t)number;

@@ -314,3 +314,30 @@ come_and_go() {
 		wait $target || true
 	done
 }
+
+@test "a child that was forked while a session began had the descriptors of the session, and files had other numbers" {
+	cp "$TARGETS/forker" "$dir"
+	start_ready forker
+	for _ in $(seq 10); do
+		"$NOPAL" -q --user -p $pid -d 100ms -e "usdt::forker:fire { @n = count() }"
+	done >"$dir/out"
+	echo >&7
+	wait $pid
+	sort "$printed" | uniq -c
+	! grep -qE 'descriptors|number' "$printed" || false
+	[ "$(sed -n 's/ children//p' "$printed")" -gt 100 ]
+	grep -qE '^@n: [1-9]' "$dir/out"
+}
+
+@test "a program whose faults are many was refused: 'its code was changed meanwhile'" {
+	start_target "$TARGETS/faulty"
+	for _ in $(seq 10); do
+		"$NOPAL" -q --user -p $target -d 100ms -e 'usdt::faulty:fire { @n = count() }' >"$dir/out" 2>"$dir/err"
+		cat "$dir/out" "$dir/err"
+		grep -qE '^@n: [1-9]' "$dir/out"
+	done
+	echo >&8
+	wait $target
+	target=
+	grep -qx 'all is right' "$dir/printed"
+}

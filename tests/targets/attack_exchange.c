@@ -1,13 +1,19 @@
 // flags: -pthread
 // A program that attacks the tracer that traces it in user mode: as soon as it has a new socket, a
-// thread puts a datagram socket in its place whose other end is full, so that who sends through it
-// would wait for ever. Prints "ready", then "exchanged" for each, and ends with its standard input.
+// child that shares its descriptors puts a datagram socket in its place whose other end is full, so
+// that who sends through it would wait for ever. (A thread would be stopped meanwhile.) Prints
+// "ready", then "exchanged" for each, and ends with its standard input.
+#define _GNU_SOURCE 1
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/sdt.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define NUMBERS 64
@@ -31,10 +37,9 @@ static bool is_socket(int fd)
 	return !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size);
 }
 
-static void *exchange(void *arg)
+static void exchange(int full)
 {
 	bool was_there[NUMBERS], is_there;
-	int full = *(int *)arg;
 
 	for (int i = 0; i < NUMBERS; i++)
 		was_there[i] = is_socket(i);
@@ -47,7 +52,6 @@ static void *exchange(void *arg)
 			}
 			was_there[i] = is_there;
 		}
-	return NULL;
 }
 
 static void *fire(void *arg)
@@ -65,9 +69,12 @@ int main(void)
 	pthread_t thread;
 	char end;
 
-	if (full < 0 || pthread_create(&thread, NULL, exchange, &full) ||
-	    pthread_create(&thread, NULL, fire, NULL))
+	if (full < 0 || pthread_create(&thread, NULL, fire, NULL))
 		return 1;
+	if (syscall(SYS_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, NULL) == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		exchange(full);
+	}
 	puts("ready");
 	fflush(stdout);
 	return read(0, &end, 1) < 0;
