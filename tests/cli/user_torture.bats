@@ -341,3 +341,22 @@ come_and_go() {
 	target=
 	grep -qx 'all is right' "$dir/printed"
 }
+
+@test "a thread that makes pages itself waited for itself for ever, when a text in one was read at its probe" {
+	"$TARGETS/faults" </dev/null || skip "needs userfaultfd"
+	start_ready faults
+	as_before='20 texts are right'
+	"$NOPAL" -q --user -p $pid -e 'usdt::faults:page { @[str(arg0)] = count() }' >"$dir/out" 2>"$dir/err" 3>&- 7>&- &
+	tracer=$!
+	sleep 1
+	echo >&7
+	awaits grep -qx "$as_before" "$printed"
+	kill -INT $tracer
+	wait $tracer
+	tracer=
+	cat "$dir/out" "$dir/err"
+	says user-mode-pages "makes pages of its memory itself (userfaultfd)" "$dir/err"
+	grep -qx '@\[(unreadable)\]: 20' "$dir/out"
+	exec 7>&-
+	wait $pid
+}

@@ -178,6 +178,15 @@ static void say_unread(struct native *e, struct native_process *p, struct diag *
 {
 	if (!p->expects_filter || p->count == p->own || !reads_memory(e) || e->unread++)
 		return;
+	if (p->makes_pages) {
+		diag_warn(d, "user-mode-pages",
+			  "process %d makes pages of its memory itself (userfaultfd), for which a "
+			  "thread may wait for ever: memory that may vanish, such as the heap, is "
+			  "not read here, but (unreadable)",
+			  (int)inject_pid(p->x));
+		diag_hint(d, "root can read it with --kernel");
+		return;
+	}
 	diag_warn(d, "user-mode-unread",
 		  "process %d makes system calls by %s, and may so get a system call filter "
 		  "(seccomp) unseen: memory that may vanish, such as the heap, is not read "

@@ -7,7 +7,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "engine/native/blob.h"
 #include "symbols/maps.h"
@@ -38,6 +40,36 @@ int filter_expect(struct native_process *p)
 		return 0;
 	p->expects_filter = true;
 	return forbid(p);
+}
+
+/* A thread that reads such memory waits until another one has made the page, which may be the one
+ * that it is itself (userfaultfd(2)). The kernel does not wait there. */
+static bool makes_pages(pid_t pid)
+{
+	static const char wanted[] = "anon_inode:[userfaultfd]";
+	char name[sizeof(wanted)];
+	struct dirent *entry;
+	bool found = false;
+	char path[32];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	dir = opendir(path);
+	while (dir && !found && (entry = readdir(dir)))
+		found = readlinkat(dirfd(dir), entry->d_name, name, sizeof(name)) ==
+				(ssize_t)sizeof(wanted) - 1 &&
+			!memcmp(name, wanted, sizeof(wanted) - 1);
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+int filter_look_at_files(struct native_process *p)
+{
+	if (!makes_pages(inject_pid(p->x)))
+		return 0;
+	p->makes_pages = true;
+	return filter_expect(p);
 }
 
 int filter_look_at_all(struct native_process *p)

@@ -9,6 +9,8 @@
 int filter_look(struct native_process *p);
 /* Has one of its threads? */
 int filter_look_at_all(struct native_process *p);
+/* Has it a descriptor by which it makes pages of its memory itself? Then p->makes_pages, too. */
+int filter_look_at_files(struct native_process *p);
 /* It may make one where nothing sees that. */
 int filter_expect(struct native_process *p);
 /* Code for LIBC_PRCTL and LIBC_SYSCALL: it forbids calls before a filter is there. */

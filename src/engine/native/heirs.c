@@ -102,6 +102,7 @@ static int inherit(const struct native_process *from, pid_t pid, struct native_p
 	p->has_lang = from->has_lang;
 	p->no_calls = from->no_calls;
 	p->expects_filter = from->expects_filter;
+	p->makes_pages = from->makes_pages;
 	p->knocks = from->knocks;
 	p->loader_state = from->loader_state;
 	knock_judge(p);

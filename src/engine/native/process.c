@@ -385,6 +385,8 @@ static int first_page(struct native_process *p, const struct native_store *s)
 		err = write_page(p, &page, true);
 	if (!err && s->program->map_count)
 		err = write_chunks(p, s);
+	if (!err)
+		err = filter_look_at_files(p);
 	return err ? err : filter_look(p);
 }
 

@@ -58,6 +58,7 @@ struct native_process {
 	uint64_t later_knocks;	   /* ... and how many knocks there had been by then */
 	bool no_calls;		   /* it has a seccomp filter: the word of its kept page is 1 */
 	bool expects_filter;	   /* ... since it may make one at any moment, unseen */
+	bool makes_pages;	   /* it has an userfaultfd(2): no calls either */
 	bool lacks_filters;	   /* ... by the C library, which cannot be changed there */
 	bool lacks_children;	   /* nor where it makes children that share the memory */
 	bool lacks_knocks;	   /* nor can its loader, though it calls the function */
