@@ -173,9 +173,9 @@ static void see_stacks(struct nopal_trace *t, const struct program *p)
 }
 
 /* Compile the sites of one new image and attach them, unless the run is over: then they are only
- * counted. *more: there may be another image. */
+ * counted. *more: there may be another image; `warned`: messages of the engine. */
 static int extend(struct nopal_trace *t, const struct script_source *source, bool *more,
-		  struct diag *d)
+		  struct diag *d, struct diag *warned)
 {
 	struct program *program = NULL;
 	const void *image = NULL;
@@ -187,7 +187,7 @@ static int extend(struct nopal_trace *t, const struct script_source *source, boo
 		return err;
 	if (t->state < SESSION_OVER) { /* ORDER */
 		see_stacks(t, program);
-		err = engine_extend(t->engine, program, d);
+		err = engine_extend(t->engine, program, warned);
 	}
 	engine_beat(t->engine);
 	session_give_log(t);
@@ -197,6 +197,13 @@ static int extend(struct nopal_trace *t, const struct script_source *source, boo
 		later_armed_unheard(&t->later, clock_now());
 	}
 	return report ? report : err;
+}
+
+static void say_more_images(const struct nopal_trace *t, struct diag *d)
+{
+	if (t->warned_images == WARNED_IMAGES)
+		diag_warn(d, "more-images",
+			  "further images that cannot be traced are not reported");
 }
 
 /* An image that cannot be traced does not end the run, and does not keep others from being traced:
@@ -220,9 +227,18 @@ static void judge_image(struct nopal_trace *t, int err, const struct diag *said,
 		if (m->hint.len)
 			diag_hint(d, "%.*s", STR_FMT(m->hint));
 	}
-	if (t->warned_images == WARNED_IMAGES)
-		diag_warn(d, "more-images",
-			  "further images that cannot be traced are not reported");
+	say_more_images(t, d);
+}
+
+/* Sites of an image that are left out, while others are traced. */
+static void hand_on_warnings(struct nopal_trace *t, const struct diag *warned, struct diag *d)
+{
+	if (!warned->warnings)
+		return;
+	t->warned_images++;
+	if (t->warned_images <= WARNED_IMAGES)
+		diag_add_all(d, warned);
+	say_more_images(t, d);
 }
 
 int session_attach_command(struct nopal_trace *t, struct diag *d)
@@ -240,7 +256,7 @@ int session_attach_command(struct nopal_trace *t, struct diag *d)
 		err = engine_enter(t->engine, d);
 	t->images_held = false;
 	while (t->facts.needs_images && more && !err) {
-		err = extend(t, source, &more, d);
+		err = extend(t, source, &more, d, d);
 		source = NULL; /* the images are found: now one after the other */
 	}
 	finder_trim(t->finder);
@@ -265,11 +281,15 @@ int session_extend(struct nopal_trace *t, struct diag *d)
 	/* Each image takes some 20 ms to attach, and there may be many: so ask for a stop between.
 	 */
 	while (more && err != -ENOMEM && err != -EINTR && poll(&stop, 1, 0) <= 0) {
-		struct diag said = DIAG_INIT;
+		struct diag said = DIAG_INIT, warned = DIAG_INIT;
 
-		err = extend(t, source, &more, &said);
+		err = extend(t, source, &more, &said, &warned);
+		if (!err)
+			hand_on_warnings(t, &warned, d);
+		diag_add_all(&said, &warned);
 		if (err && err != -EINTR)
 			judge_image(t, err, &said, d);
+		diag_free(&warned);
 		diag_free(&said);
 		source = NULL; /* the images are found: now one after the other */
 	}
