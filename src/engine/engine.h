@@ -15,54 +15,24 @@
 
 struct unwind_tables;
 
-/* A clause at one of its attachments. */
-struct engine_step {
-	const struct program *program;
-	const struct clause *clause;
-	const struct attach *attach;
-};
-
-typedef void site_fn(void *arg, const struct attach *at);
-
-/* May one of the other engines have a clause at one of its places from now on? */
-enum engine_taking {
-	TAKES_NOT,
-	TAKES_ALONE,  /* the first one goes on with it elsewhere */
-	TAKES_LINKED, /* with all places of the clauses that share its maps: these are empty yet */
-};
-
-/* What the first engine of a set may ask of the others. Sites that it meets while the run goes on,
- * and does not reach, are theirs then: in all processes, from the moment when take() returns. */
-struct engine_others {
-	void *self;
-	enum engine_taking (*can_take)(void *self, const struct engine_step *step);
-	/* Does the other clause use, or print, a map of this one that one engine must have? */
-	bool (*are_linked)(void *self, const struct engine_step *step,
-			   const struct engine_step *other);
-	/* All of these, or none. */
-	int (*take)(void *self, const struct engine_step *steps, size_t count, struct diag *d);
-	void (*each_site)(void *self, site_fn *fn, void *arg); /* that they trace, in files */
-};
-
 struct engine_options {
 	pid_t pid;	   /* trace only this process; 0: every process, or ... */
 	const pid_t *pids; /* ... these, which live as long as the engine */
 	unsigned pid_count;
-	bool is_held;	   /* `pid` has not called exec yet: enter() says when it has */
-	bool follow_forks; /* ... and the children it has from now on; then every process that runs
-			      the same file meets the breakpoints, which the kernel else puts
-			      into the traced process alone */
-	size_t ring_bytes; /* data ring; 0: the engine's default; rounded up to a power of two */
-	bool group_maps;   /* of tests: reach a few maps as a script with many reaches them */
-	bool one_hash;	   /* of tests: all stacks that are keys have the same hash */
-	bool experimental; /* native: also where it is that */
-	bool may_grow;	   /* extend() may be called */
-	bool data_later;   /* programs that extend the first may send data even if it does not */
-	bool detach_later; /* detach() may leave slow closing to a child process */
-	int agent_fd;	   /* programs of -c come there before they run: engine/native; 0: none */
-	const char *agent; /* ... what these have in their environment: "NOPAL_AGENT=..." */
-	bool is_alone;	   /* no other engine can take what this one cannot trace */
-	const struct engine_others *others; /* NULL: none can, once the run goes on */
+	bool is_held;	    /* `pid` has not called exec yet: enter() says when it has */
+	bool follow_forks;  /* ... and the children it has from now on; then every process that runs
+			       the same file meets the breakpoints, which the kernel else puts
+			       into the traced process alone */
+	size_t ring_bytes;  /* data ring; 0: the engine's default; rounded up to a power of two */
+	bool group_maps;    /* of tests: reach a few maps as a script with many reaches them */
+	bool one_hash;	    /* of tests: all stacks that are keys have the same hash */
+	bool experimental;  /* native: also where it is that */
+	bool may_grow;	    /* extend() may be called */
+	bool data_later;    /* programs that extend the first may send data even if it does not */
+	bool detach_later;  /* detach() may leave slow closing to a child process */
+	int agent_fd;	    /* programs of -c come there before they run: engine/native; 0: none */
+	const char *agent;  /* ... what these have in their environment: "NOPAL_AGENT=..." */
+	bool is_alone;	    /* no other engine can take what this one cannot trace */
 	const char *events; /* interp: the file of recorded events to play; NULL: interp_fire() */
 	/* For walks over user stacks; the engine may give it memory until it closes.
 	 * NULL: none are wanted. */
@@ -126,7 +96,8 @@ struct engine_ops {
 	int (*build)(struct engine *e, const struct program *p, struct diag *d);
 	int (*attach)(struct engine *e, struct diag *d);
 	/* The process of options.is_held is at the entry point of its program, of which nothing has
-	 * run yet. NULL: that matters not. */
+	 * run yet: from now on unreachable() knows it, and extend() may be called. NULL: that
+	 * matters not. */
 	int (*enter)(struct engine *e, struct diag *d);
 	/* Attach the clauses of `p`, too, a program compiled from the same script: its formats,
 	 * names and spans continue those of the program before; maps that code uses have the same

@@ -11,6 +11,27 @@
 
 /* ---- programs */
 
+static bool sends_records(const struct program *p)
+{
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++)
+			if (p->clauses[i].code[k].op == OP_EMIT)
+				return true;
+	return false;
+}
+
+/* Remember it as the member's. -ENOMEM. */
+static int note_part(struct set *s, const struct program *program, uint8_t member)
+{
+	struct part *part = arena_new(&s->arena, struct part);
+
+	if (!part)
+		return -ENOMEM;
+	*part = (struct part){program, member, s->parts};
+	s->parts = part;
+	return 0;
+}
+
 /* The part of `p` that runs on a member; NULL: -ENOMEM. */
 static struct program *part_of(struct set *s, const struct program *p, const uint8_t *chosen,
 			       uint8_t member)
@@ -40,12 +61,35 @@ static int make_parts(struct set *s, const struct program *p, const uint8_t *cho
 		parts[i] = part_of(s, p, chosen, i);
 		if (!parts[i])
 			return -ENOMEM;
-		senders += set_sends(parts[i]);
+		senders += sends_records(parts[i]);
 	}
-	s->is_merged |= senders > 1 || s->grows;
-	s->is_stamped |= s->is_merged;
+	s->is_merged |= senders > 1 || s->grows || s->is_held;
 	for (uint8_t i = 0; i < s->count; i++)
-		parts[i]->is_stamped = s->is_stamped;
+		parts[i]->is_stamped = s->is_merged;
+	return 0;
+}
+
+/* Clauses whose sites wait are known to the first member, but have none there yet. */
+static int keep_waiting(struct set *s, const struct program *p, const uint8_t *chosen,
+			struct program *first)
+{
+	struct clause *from = (struct clause *)first->clauses, *to;
+	struct program *waiting;
+
+	if (!s->is_held)
+		return 0;
+	waiting = part_of(s, p, chosen, 0);
+	if (!waiting)
+		return -ENOMEM;
+	to = (struct clause *)waiting->clauses;
+	waiting->clause_count = 0;
+	for (uint32_t i = 0; i < first->clause_count; i++) {
+		if (!set_waits(s, &from[i], 0))
+			continue;
+		to[waiting->clause_count++] = from[i];
+		from[i].attach_count = 0;
+	}
+	s->waiting = waiting->clause_count ? waiting : NULL;
 	return 0;
 }
 
@@ -66,7 +110,7 @@ static int set_build(struct engine *engine, const struct program *whole, struct 
 	err = split_program(&s->arena, s->members[0], whole, s->is_shared, &split);
 	if (err)
 		return err;
-	p = s->newest = split.program;
+	p = split.program;
 	s->maps = p->maps;
 	chosen = arena_array(&s->arena, uint8_t, p->clause_count + 1);
 	s->owners = arena_array(&s->arena, uint8_t, p->map_count + 1);
@@ -78,9 +122,11 @@ static int set_build(struct engine *engine, const struct program *whole, struct 
 	err = set_choose(s, p, chosen, d);
 	if (!err)
 		err = make_parts(s, p, chosen, parts);
+	if (!err)
+		err = keep_waiting(s, p, chosen, parts[0]);
 	for (uint8_t i = 0; i < s->count && !err; i++) {
 		s->is_used[i] = parts[i]->clause_count;
-		err = set_note_part(s, parts[i], i) ?: engine_build(s->members[i], parts[i], d);
+		err = note_part(s, parts[i], i) ?: engine_build(s->members[i], parts[i], d);
 	}
 	for (uint32_t i = 0; i < p->clause_count && !err; i++)
 		s->seats[split.origins[i]] = (struct seat){chosen[i], used[chosen[i]]++};
@@ -182,7 +228,7 @@ static int extend_members(struct set *s, const struct program *p, const uint8_t 
 
 	for (uint8_t i = 0; i < s->count && !err; i++) {
 		if (parts[i]->clause_count)
-			err = set_note_part(s, parts[i], i)
+			err = note_part(s, parts[i], i)
 				      ?: engine_extend(s->members[i], parts[i], d);
 		extended[i] = !err && parts[i]->clause_count;
 	}
@@ -201,18 +247,13 @@ static void note_wants(struct set *s)
 		s->engine.wants_news |= s->members[i]->wants_news;
 }
 
-static int set_extend(struct engine *engine, const struct program *whole, struct diag *d)
+static int add_clauses(struct set *s, const struct program *p, struct diag *d)
 {
-	struct set *s = (struct set *)engine;
 	uint8_t *owners = arena_array(&s->arena, uint8_t, s->map_count + 1), *chosen;
 	struct split split;
-	int err = owners ? 0 : -ENOMEM;
+	int err =
+		owners ? split_program(&s->arena, s->members[0], p, s->is_shared, &split) : -ENOMEM;
 
-	if (!err && !split_may_extend(whole, s->is_shared))
-		return diag_error(d, -EINVAL, "bad-program",
-				  "the extension reads a map that several engines have");
-	if (!err)
-		err = split_program(&s->arena, s->members[0], whole, s->is_shared, &split);
 	if (err)
 		return err;
 	chosen = arena_array(&s->arena, uint8_t, split.program->clause_count + 1);
@@ -227,9 +268,21 @@ static int set_extend(struct engine *engine, const struct program *whole, struct
 		return err;
 	}
 	note_wants(s);
-	s->newest = whole;
-	s->maps = whole->maps; /* those that nothing used may have other types now */
 	return s->order.is_held ? say_sites(s, d) : 0;
+}
+
+static int set_extend(struct engine *engine, const struct program *p, struct diag *d)
+{
+	struct set *s = (struct set *)engine;
+	int err;
+
+	if (!split_may_extend(p, s->is_shared))
+		return diag_error(d, -EINVAL, "bad-program",
+				  "the extension reads a map that several engines have");
+	err = add_clauses(s, p, d);
+	if (!err)
+		s->maps = p->maps; /* those that nothing used may have other types now */
+	return err;
 }
 
 /* ---- what all members do */
@@ -254,7 +307,9 @@ static int set_enter(struct engine *engine, struct diag *d)
 	s->is_held = false;
 	for (unsigned i = 0; i < s->count; i++)
 		err = err ? err : engine_enter(s->members[i], d);
-	return err ? err : say_sites(s, d);
+	if (err)
+		return err;
+	return s->waiting ? add_clauses(s, s->waiting, d) : say_sites(s, d);
 }
 
 static void set_learn(struct engine *engine)
@@ -526,7 +581,6 @@ static const struct engine_ops set_ops = {
 int engine_set_open(const struct engine_ops *const *kinds, unsigned count,
 		    const struct engine_options *options, struct engine **out, struct diag *d)
 {
-	struct engine_options own = *options;
 	struct set *s;
 	int err = 0;
 
@@ -542,13 +596,8 @@ int engine_set_open(const struct engine_ops *const *kinds, unsigned count,
 		.maps = {s, set_map_each, set_map_clear, set_map_zero, set_map_take}};
 	s->grows = options->may_grow;
 	s->is_held = options->is_held;
-	s->others = set_others(s);
-	own.others = &s->others;
-	/* Those that the first may give sites to must have times in their records. */
-	s->is_stamped = kinds[0]->unreachable;
 	for (; s->count < count && !err; s->count += !err) {
-		err = kinds[s->count]->open(&own, &s->members[s->count], d);
-		own.others = NULL;
+		err = kinds[s->count]->open(options, &s->members[s->count], d);
 		s->engine.is_exposed |= !err && s->members[s->count]->is_exposed;
 	}
 	if (err)

@@ -44,17 +44,15 @@ struct set {
 	uint8_t *owners; /* of each map: the member whose clauses use it, or NO_MEMBER */
 	bool *is_shared; /* of each map: each member may have a part of it */
 	const struct map_def *maps;
-	bool grows;   /* it may be extended */
-	bool is_held; /* what the first member reaches is not known yet */
-	size_t said;  /* sites that others trace, as far as was said */
+	bool grows;		 /* it may be extended */
+	bool is_held;		 /* what the first member reaches is not known yet */
+	struct program *waiting; /* clauses whose sites are divided when it is; NULL: none */
+	size_t said;		 /* sites that others trace, as far as was said */
 	uint32_t map_count;
 	struct seat *seats;
 	uint32_t seat_count;
-	bool is_merged;	 /* several members send records */
-	bool is_stamped; /* ... or may, so that all have times */
+	bool is_merged; /* several members send records, or may: all have times */
 	struct part *parts;
-	const struct program *newest; /* the last extension, or the program */
-	struct engine_others others;  /* for the first member */
 	struct order order;
 };
 
@@ -63,12 +61,8 @@ struct set {
 int set_choose(struct set *s, const struct program *p, uint8_t *chosen, struct diag *d);
 /* Does the clause use the map, directly or by what it asks the session to do: print(@m)? */
 bool set_touches(const struct program *p, const struct clause *c, uint32_t map);
-/* set_take.c: sites that go to another member while the run goes on. */
-struct engine_others set_others(struct set *s);
-/* Does the program send records? */
-bool set_sends(const struct program *p);
-/* Remember it as the member's. -ENOMEM. */
-int set_note_part(struct set *s, const struct program *part, uint8_t member);
+/* Which member has the sites of a clause that the first was chosen for is known by enter(). */
+bool set_waits(const struct set *s, const struct clause *c, uint8_t member);
 
 /* Take what the members have, and hand over what can have nothing before it any more. As
  * engine_drain(). */

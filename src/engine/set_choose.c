@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/file.h"
+#include "engine/split.h"
 
 bool set_touches(const struct program *p, const struct clause *c, uint32_t map)
 {
@@ -93,20 +94,35 @@ static bool is_tracers(const struct clause *c)
 	return true;
 }
 
-/* Has it a map that BEGIN or another clause of the tracer uses? Then it cannot move later. */
-static bool is_fixed(const struct set *s, const struct choice *c, uint32_t group)
+static bool has_tracers(const struct clause *c)
 {
-	for (uint32_t map = 0; map < c->p->map_count; map++)
-		for (uint32_t i = 0; i < c->p->clause_count; i++)
-			if (c->groups[i] == group && !s->is_shared[map] &&
-			    is_tracers(&c->p->clauses[i]) &&
-			    clause_uses_map(&c->p->clauses[i], map))
-				return true;
+	for (uint32_t k = 0; k < c->attach_count; k++)
+		if (attach_is_tracers(&c->attaches[k]))
+			return true;
 	return false;
 }
 
+/* Is a part of it also BEGIN, or another clause of the tracer, or has it a map that such a clause
+ * uses? Then it cannot wait. */
+static bool is_fixed(const struct set *s, const struct choice *c, uint32_t group)
+{
+	for (uint32_t i = 0; i < c->p->clause_count; i++) {
+		const struct clause *one = &c->p->clauses[i];
+
+		if (c->groups[i] == group && has_tracers(one) &&
+		    (!is_tracers(one) || split_has_own_maps(c->p, one, s->is_shared)))
+			return true;
+	}
+	return false;
+}
+
+bool set_waits(const struct set *s, const struct clause *c, uint8_t member)
+{
+	return s->is_held && !member && c->attach_count && !has_tracers(c);
+}
+
 /* The first that may run the group. While it is not known what the first of all reaches, one that
- * cannot move is the last one's, which reaches everything. */
+ * cannot wait is the last one's, which reaches everything. */
 static uint8_t first_for(const struct set *s, const struct choice *c, uint32_t group, uint8_t owner)
 {
 	uint8_t last = (uint8_t)(s->count - 1);
@@ -207,7 +223,8 @@ int set_choose(struct set *s, const struct program *p, uint8_t *chosen, struct d
 	/* A map that clauses only print or clear goes where the first is that uses it. */
 	for (uint32_t map = 0; map < p->map_count && !err; map++)
 		for (uint32_t i = 0; i < p->clause_count; i++)
-			if (clause_uses_map(&p->clauses[i], map))
+			if (clause_uses_map(&p->clauses[i], map) &&
+			    !set_waits(s, &p->clauses[i], chosen[i]))
 				s->owners[map] = chosen[i];
 	return err;
 }

@@ -1,5 +1,5 @@
-# User mode as root: sites of libraries and programs that come later, and that user mode does not reach. The kernel traces
-# them in the same run, from their first instruction on.
+# User mode as root: sites of libraries and programs that come later, and that user mode does not reach. A warning counts
+# them, and names the way that has them; all others are traced.
 load ../helpers
 
 setup() {
@@ -32,77 +32,74 @@ traces() {
 	[ "$status" = 0 ]
 }
 
+# left_out TEXT: one warning says so, and which way traces these.
+left_out() {
+	says user-mode-skipped "warning: $1 cannot be traced in user mode"
+	says user-mode-skipped "--kernel traces them as root"
+	[ "$(grep -c 'cannot be traced in user mode' <<<"$output")" = 1 ]
+}
+
 not_left_out() {
 	! grep -q 'cannot be traced in user mode' <<<"$output" || false
 }
 
-@test "two adjacent sites of a library: both are the kernel's" {
+@test "two adjacent sites of a library: the first is traced, and a warning counts the second" {
 	two_probes
 	script='{ @[probe] = count(); @n = count(); @s = sum(arg0); @h = lhist(arg0, 0, 10, 10) }'
 	for probes in "usdt:$dir/two:two:*" 'usdt:*:two:*'; do
 		traces "$dir/plugin load $dir/two" "$probes $script"
-		grep -q 'two:first\]: 10$' <<<"$output"
-		grep -q 'two:second\]: 10$' <<<"$output"
-		grep -qx '@n: 20' <<<"$output"
-		grep -qx '@s: 90' <<<"$output"
-		grep -q '^\[0, 10) *20 ' <<<"$output"
-		not_left_out
+		[ "$(grep -c '^@\[.*two:\(first\|second\)\]: 10$' <<<"$output")" = 1 ]
+		grep -qx '@n: 10' <<<"$output"
+		grep -qx '@s: 45' <<<"$output"
+		grep -q '^\[0, 10) *10 ' <<<"$output"
+		left_out "1 of 2 sites"
+	done
+	# The kernel has both.
+	run timeout 100 "$NOPAL" --kernel -c "$dir/plugin load $dir/two" -e "usdt:$dir/two:two:* $script" <<<""
+	grep -qx '@n: 20' <<<"$output"
+}
+
+@test "... also of one that several programs load, and with maps that one engine must have" {
+	two_probes
+	for probes in "usdt:$dir/two:two:*" 'usdt:*:two:*'; do
+		traces "sh -c 'for i in 1 2 3; do echo | $dir/plugin load $dir/two; done'" "BEGIN { @last = 77 } $probes { @last = arg0 } $probes { @other = max(arg0); @n = count() } END { @last += 1000 }"
+		grep -qx '@last: 1009' <<<"$output"
+		grep -qx '@other: 9' <<<"$output"
+		grep -qx '@n: 30' <<<"$output"
+		left_out "1 of 2 sites"
 	done
 }
 
-@test "their records come in the order of their times" {
+@test "... beside a clause that only the kernel can run: the kernel has both from the start, and their records are in order" {
 	two_probes
-	traces "$dir/plugin load $dir/two" "usdt:$dir/two:two:first { printf(\"first %d\n\", arg0) } usdt:$dir/two:two:second { printf(\"second %d\n\", arg0) }"
+	traces "$dir/plugin load $dir/two" "usdt:$dir/two:two:first { printf(\"first %d\n\", arg0) } usdt:$dir/two:two:second { @k[kstack(1)] = count(); printf(\"second %d\n\", arg0) }"
 	grep -E '^(first|second) ' <<<"$output" >"$dir/records"
 	for i in $(seq 0 9); do printf 'first %d\nsecond %d\n' $i $i; done | cmp - "$dir/records"
 	not_left_out
+	says user-mode-kernel "2 of 2 sites are traced by the kernel"
 }
 
-@test "a clause with a map that only one engine can have goes with all its sites, while the map is empty" {
-	two_probes
-	traces "$dir/plugin load $dir/two" "usdt:$dir/two:two:* { @last = arg0; @seen[probe]++ }"
-	grep -qx '@last: 9' <<<"$output"
-	[ "$(grep -c '^@seen.*two:\(first\|second\)\]: 10$' <<<"$output")" = 2 ]
-	not_left_out
-	# And with it clauses that share its map, or a site, also in several processes.
-	traces "sh -c 'for i in 1 2 3; do echo | $dir/plugin load $dir/two; done'" "END { clear(@start) }
-		usdt:$dir/two:two:first { @start[tid] = arg0 + 1 } usdt:$dir/two:two:second /@start[tid]/ { @pairs = sum(@start[tid] - arg0); delete(@start[tid]) } usdt:$dir/two:two:first { @n = count() }"
-	grep -qx '@pairs: 30' <<<"$output"
-	grep -qx '@n: 30' <<<"$output"
-	not_left_out
-}
-
-@test "... and stays in user mode when it is not, with one warning for each site" {
-	two_probes
-	traces "sh -c 'for i in 1 2; do echo | $dir/plugin load $dir/two; done'" "BEGIN { @last = 77 } usdt:$dir/two:two:* { @last = arg0 } usdt:$dir/two:two:* { @other = max(arg0) }"
-	grep -qx '@last: 9' <<<"$output"
-	grep -qx '@other: 9' <<<"$output"
-	says user-mode-skipped "warning: 1 of 2 sites cannot be traced in user mode"
-	[ "$(grep -c 'cannot be traced in user mode' <<<"$output")" = 1 ]
-	says user-mode-skipped "--kernel traces them; beside user mode the kernel takes sites whose clauses only count in their maps"
-	# A clause of the tracer uses it, too.
-	traces "$dir/plugin load $dir/two" "END { @last += 1000 } usdt:$dir/two:two:* { @last = arg0 }"
-	grep -qx '@last: 1009' <<<"$output"
-	says user-mode-skipped "1 of 2 sites cannot be traced in user mode"
-}
-
-@test "a site that one process reaches and a later one does not: no event is missed or counted twice" {
+@test "a site that one process reaches and a later one does not: it is traced in the first, and a warning says so" {
 	count=${STRESS:+30000000}
 	count=${count:-2000000}
 	traces "sh -c '$dir/crowd $dir/uplib $count & sleep 0.2; $dir/crowd $dir/uplib 1000 full; wait'" "usdt:$dir/uplib:up:in { @n = count(); @s = sum(arg0) }"
-	grep -qx "@n: $((count + 1000))" <<<"$output"
-	grep -qx "@s: $((count * (count - 1) / 2 + 499500))" <<<"$output"
-	not_left_out
+	grep -qx "@n: $count" <<<"$output"
+	grep -qx "@s: $((count * (count - 1) / 2))" <<<"$output"
+	left_out "1 of 1 sites"
 	traces "sh -c '$dir/crowd $dir/uplib 20000 & $dir/crowd $dir/uplib 1000 full; wait'" "usdt:$dir/uplib:up:in { printf(\"at %d\n\", arg0) }"
-	[ "$(grep -c '^at ' <<<"$output")" = 21000 ]
+	[ "$(grep -c '^at ' <<<"$output")" = 20000 ]
+	left_out "1 of 1 sites"
 }
 
-# as_the_kernel COMMAND SCRIPT: both count the same.
+# as_the_kernel COMMAND SCRIPT: both count the same, except at sites that a warning counts.
 as_the_kernel() {
 	timeout 100 "$NOPAL" -q --kernel -c "$1" -e "$2" </dev/null | grep '^@' | sort >"$dir/kernel"
 	traces "$1" "$2"
-	grep '^@' <<<"$output" | sort | diff "$dir/kernel" -
-	not_left_out
+	! grep 'because nopal came too late' <<<"$output" || skip "the machine is too busy to trace it in time"
+	grep '^@' <<<"$output" | sort >"$dir/user"
+	said=$(sed -n 's/.*warning: \([0-9]*\) of [0-9]* sites cannot be traced in user mode.*/\1/p' <<<"$output" | awk '{ n += $1 } END { print n + 0 }')
+	[ -z "$(comm -13 "$dir/kernel" "$dir/user")" ]
+	[ "$(comm -23 "$dir/kernel" "$dir/user" | wc -l)" -le "$said" ]
 }
 
 @test "Python in a child: the site of its audit events" {
@@ -115,7 +112,7 @@ as_the_kernel() {
 		    sys.audit("seen")
 	END
 	as_the_kernel "sh -c '$python -I $dir/audit.py; $python -I $dir/audit.py'" "usdt:$python:python:audit /str(arg0) == \"seen\"/ { @[str(arg0)] = count() }"
-	grep -qx '@\[seen\]: 200' <<<"$output"
+	grep -qx '@\[seen\]: 200' "$dir/kernel"
 }
 
 @test "the library of a JVM" {
@@ -136,13 +133,8 @@ as_the_kernel() {
 	END
 	javac -d "$dir" "$dir/Threads.java"
 	as_the_kernel "$java -Xint -XX:+UseSerialGC -cp $dir Threads" \
-		"usdt:$jvm:hotspot:thread__st* /str(arg0, 4) == \"mine\"/ { @t[str(arg0, 4)] = count() } usdt:$jvm:hotspot:vm__*, usdt:$jvm:hotspot_jni:*JavaVM* { @[probe] = count() } usdt:$jvm:* { @any = max(1) }"
-	grep -qx '@t\[mine\]: 100' <<<"$output"
+		"usdt:$jvm:hotspot:thread__st* /str(arg0, 4) == \"mine\"/ { @t[probe] = count() } usdt:$jvm:hotspot:vm__*, usdt:$jvm:hotspot_jni:*JavaVM* { @[probe] = count() } usdt:$jvm:* { @any = max(1) }"
+	[ "$(grep -c '^@t\[.*: 50$' "$dir/kernel")" = 2 ]
 	[ "$(grep -c '^@.*JavaVM' <<<"$output")" -ge 2 ]
-	run timeout 100 "$NOPAL" -v --user -c "$java -Xint -version" -e "usdt:$jvm:* { @n = count() }"
-	echo "$output"
-	# There is hardly anything free above it, so many sites are the kernel's; but not all.
-	sites=$(sed -n 's/^nopal_uprobe: .* \([0-9]*\) sites*: loaded.*/\1/p' <<<"$output" | head -1)
-	[ "$sites" -gt 0 ]
-	[ "$sites" -lt 500 ]
+	grep -qx '@any: 1' <<<"$output"
 }

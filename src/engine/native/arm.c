@@ -53,18 +53,17 @@ static int add_left_out(struct native_left_out *left, const struct native_step *
 	return places_add(&left->sites, step->attach);
 }
 
-static int judge_attach(const struct native *e, struct native_process *p,
-			const struct native_step *step, struct native_left_out *left)
+static int judge_attach(struct native_process *p, const struct native_step *step,
+			struct native_left_out *left)
 {
-	const char *why =
-		native_is_given(e, step->attach) ? NULL : native_process_problem(p, step->attach);
+	const char *why = native_process_problem(p, step->attach);
 
 	left->any_good |= !why;
 	return places_add(&left->all, step->attach) ?: (why ? add_left_out(left, step, why) : 0);
 }
 
-int native_find_left_out(const struct native *e, struct native_process *process,
-			 const struct program *p, struct native_left_out *left)
+int native_find_left_out(struct native_process *process, const struct program *p,
+			 struct native_left_out *left)
 {
 	int err = 0;
 
@@ -74,7 +73,7 @@ int native_find_left_out(const struct native *e, struct native_process *process,
 							 &p->clauses[i].attaches[k]};
 
 			if (!attach_is_tracers(step.attach))
-				err = judge_attach(e, process, &step, left);
+				err = judge_attach(process, &step, left);
 		}
 	return err;
 }
@@ -84,17 +83,13 @@ static struct str name_of(const struct native_step *step)
 	return step->program->names[step->attach->name];
 }
 
-static void say_sites(const struct native *e, size_t count, size_t of,
-		      const struct native_step *first, const char *why, struct diag *d)
+static void say_sites(size_t count, size_t of, const struct native_step *first, const char *why,
+		      struct diag *d)
 {
 	diag_warn(d, "user-mode-skipped",
 		  "%zu of %zu sites cannot be traced in user mode, for example '%.*s': %s", count,
 		  of, STR_FMT(name_of(first)), why);
-	diag_hint(d,
-		  e->options.others
-			  ? "--kernel traces them; beside user mode the kernel takes sites "
-			    "whose clauses only count in their maps, or whose maps are empty yet"
-			  : "'nopal doctor -p PID' shows all sites; --kernel traces them as root");
+	diag_hint(d, "'nopal doctor -p PID' shows all sites; --kernel traces them as root");
 }
 
 int native_say_left_out(struct native *e, const struct native_left_out *left, struct diag *d)
@@ -108,7 +103,7 @@ int native_say_left_out(struct native *e, const struct native_left_out *left, st
 			first = i + 1;
 	}
 	if (!err && e->left_out.count > before)
-		say_sites(e, e->left_out.count - before, left->all.count, &left->steps[first],
+		say_sites(e->left_out.count - before, left->all.count, &left->steps[first],
 			  left->why[first], d);
 	return err;
 }
@@ -123,8 +118,7 @@ int native_judge_left_out(struct native *e, const struct native_left_out *left, 
 	return -ENOTSUP;
 }
 
-int native_add_clauses(const struct native *e, struct native_process *process,
-		       const struct program *p)
+int native_add_clauses(struct native_process *process, const struct program *p)
 {
 	int err = 0;
 
@@ -133,7 +127,7 @@ int native_add_clauses(const struct native *e, struct native_process *process,
 			const struct native_step step = {p, &p->clauses[i],
 							 &p->clauses[i].attaches[k]};
 
-			if (!attach_is_tracers(step.attach) && !native_is_given(e, step.attach))
+			if (!attach_is_tracers(step.attach))
 				err = add_attach(process, &step);
 		}
 	return err;
@@ -213,18 +207,15 @@ static void say_lacks(struct native *e, struct native_process *p, struct diag *d
 			  (int)inject_pid(p->x));
 }
 
-/* Sites that it has just changed, or where it has mapped other memory, each time it was tried.
- * Another engine may take them. */
-static void say_lost(struct native *e, struct native_process *p, struct diag *d)
+/* Sites that it has just changed, or where it has mapped other memory, each time it was tried. */
+static void say_lost(struct native_process *p, struct diag *d)
 {
 	struct native_step first;
 	const char *why;
 	unsigned lost = native_process_lost(p, &first, &why);
 
-	if (lost > p->lost && e->is_attached && e->options.others)
-		e->has_rest = true;
-	else if (lost > p->lost)
-		say_sites(e, lost - p->lost, p->count - p->own, &first, why, d);
+	if (lost > p->lost)
+		say_sites(lost - p->lost, p->count - p->own, &first, why, d);
 	p->lost = lost;
 }
 
@@ -256,7 +247,7 @@ int native_arm(struct native *e, struct native_process *p, struct diag *d)
 	knock_beat(e->store);
 	native_start_listening(e);
 	if (!err)
-		say_lost(e, p, d);
+		say_lost(p, d);
 	if (!err)
 		say_unread(e, p, d);
 	if (!err)

@@ -47,7 +47,6 @@ static void native_close(struct engine *engine)
 	free(e->waiting.heirs);
 	children_free(&e->children);
 	listener_close(&e->listener);
-	places_free(&e->given);
 	places_free(&e->left_out);
 	trail_free(&e->trail);
 	native_store_close(e->store);
@@ -250,7 +249,7 @@ static bool native_shares_site(const struct engine *engine, const struct attach 
 {
 	const struct native *e = (const struct native *)engine;
 
-	return attach_is_tracers(at) || !chosen(e) || native_process_shares(chosen(e), at, other);
+	return attach_is_tracers(at) || (chosen(e) && native_process_shares(chosen(e), at, other));
 }
 
 /* ---- build, extend */
@@ -388,18 +387,16 @@ static void ignore(void *arg, pid_t pid)
 	(void)arg, (void)pid;
 }
 
-/* Sites that it does not reach: the set has seen to them, unless it was held. */
 static int add_sites(struct native *e, struct native_process *p, struct diag *d)
 {
 	struct native_left_out left = {0};
-	int err = native_add_clauses(e, p, e->parts[0]);
+	int err = native_add_clauses(p, e->parts[0]);
 
 	if (!err)
-		err = native_find_left_out(e, p, e->parts[0], &left);
+		err = native_find_left_out(p, e->parts[0], &left);
 	e->has_sites = left.all.count > 0;
 	if (!err)
-		err = e->options.is_held ? native_give(e, p, d)
-					 : native_judge_left_out(e, &left, d);
+		err = native_judge_left_out(e, &left, d);
 	native_left_out_free(&left);
 	return err;
 }
@@ -447,7 +444,18 @@ void native_say_refused(struct diag *d, const struct diag *said)
 		  STR_FMT(said->first ? said->first->text : STR("no user mode")));
 }
 
-/* The other engine traces a process that cannot be traced here, if it takes all of it. */
+/* Has the first program sites of processes? Clauses that wait have none yet. */
+static bool has_sites(const struct native *e)
+{
+	const struct program *p = e->parts[0];
+
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		if (p->clauses[i].attach_count && !is_tracers(&p->clauses[i]))
+			return true;
+	return false;
+}
+
+/* Where the process cannot be traced here, all its sites are another engine's. */
 static int native_enter(struct engine *engine, struct diag *d)
 {
 	struct native *e = (struct native *)engine;
@@ -459,7 +467,7 @@ static int native_enter(struct engine *engine, struct diag *d)
 		err = native_open_process(e, e->options.pid, &p, &said);
 	if (!err) {
 		err = attach_process(e, &said);
-	} else if (err != -ENOMEM && !native_give_all(e)) {
+	} else if (err != -ENOMEM && !e->options.is_alone && !has_sites(e)) {
 		native_say_refused(d, &said);
 		e->is_refused = true;
 		diag_free(&said);
@@ -501,9 +509,9 @@ static int extend_process(struct native *e, struct native_process *process, cons
 	if (!err)
 		err = turns_take(process);
 	if (err >= 0)
-		err = native_add_clauses(e, process, p);
+		err = native_add_clauses(process, p);
 	if (!err)
-		err = native_find_left_out(e, process, p, left);
+		err = native_find_left_out(process, p, left);
 	return !err && e->is_attached && !e->is_stopped ? native_arm(e, process, d) : err;
 }
 
@@ -521,10 +529,10 @@ static int native_extend(struct engine *engine, const struct program *p, struct 
 		err = keep_part(e, p);
 	for (size_t i = 0; i < e->process_count && !err; i++)
 		err = extend_process(e, e->processes[i], p, &left, d);
-	if (!err && !e->options.others)
-		err = native_judge_left_out(e, &left, d);
-	/* Another engine cannot be extended meanwhile. */
-	e->has_rest |= !err && e->options.others && left.sites.count;
+	if (!err)
+		err = e->options.is_alone ? native_judge_left_out(e, &left, d)
+					  : native_say_left_out(e, &left, d);
+	e->has_sites |= left.any_good;
 	native_left_out_free(&left);
 	return err;
 }

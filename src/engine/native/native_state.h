@@ -57,8 +57,6 @@ struct native {
 	bool has_other_clock;	       /* than the TSC: clauses that need a time are refused */
 	uint64_t heirs_looked_at;      /* when heirs_look() did */
 	unsigned off;		       /* times that sites were off for a moment */
-	struct native_places given;    /* to another engine */
-	bool has_rest;		       /* sites that were not reached were not given yet */
 	struct native_places left_out; /* sites that cannot be traced, as far as was reported */
 	unsigned late;		       /* programs that began before they were traced */
 	bool has_sites;		       /* the program has attachments in traced processes */
@@ -100,18 +98,15 @@ struct native_left_out {
 	struct native_step *steps; /* of each of `sites`: the first clause, and why */
 	const char **why;
 	size_t step_cap, why_cap;
-	bool any_good; /* one can be traced somewhere, or was given away */
+	bool any_good; /* one can be traced somewhere */
 };
 
-/* The sites in a process of all attachments of `p`, except those that were given away; 0 or
- * -errno.
- */
-int native_add_clauses(const struct native *e, struct native_process *process,
-		       const struct program *p);
+/* The sites in a process of all attachments of `p`; 0 or -errno. */
+int native_add_clauses(struct native_process *process, const struct program *p);
 /* Add the sites of `p`, and those that the process has mapped and that cannot be traced. -ENOMEM.
  */
-int native_find_left_out(const struct native *e, struct native_process *process,
-			 const struct program *p, struct native_left_out *left);
+int native_find_left_out(struct native_process *process, const struct program *p,
+			 struct native_left_out *left);
 /* Some are left out with a warning; if that is all, there is nothing to trace: -ENOTSUP. */
 int native_judge_left_out(struct native *e, const struct native_left_out *left, struct diag *d);
 /* ... in files that were mapped later, where others are traced already. Each is reported once.
@@ -120,16 +115,6 @@ int native_say_left_out(struct native *e, const struct native_left_out *left, st
 void native_left_out_free(struct native_left_out *left);
 /* Arm the sites that were added. A process that has ended is all right. */
 int native_arm(struct native *e, struct native_process *p, struct diag *d);
-
-/* ---- given.c: sites that user mode does not reach, of files that came later. Another engine
- * traces them from then on, in every process. */
-
-bool native_is_given(const struct native *e, const struct attach *at);
-/* Give those away that were found in the process, where the other engine takes them; a warning
- * counts those that are left out. 0 or -errno. */
-int native_give(struct native *e, struct native_process *p, struct diag *d);
-/* Give all sites away, or -ENOTSUP. No process is traced yet. */
-int native_give_all(struct native *e);
 
 /* ---- lang.c */
 

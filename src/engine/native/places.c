@@ -1,4 +1,4 @@
-/* Places that were given away, and those that are left out; see places.h. */
+/* Places that are left out; see places.h. */
 #include "engine/native/places.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/file.h"
 
-bool places_are_same(const struct attach *a, const struct attach *b)
+static bool are_same(const struct attach *a, const struct attach *b)
 {
 	return a->file && b->file && a->offset == b->offset && a->file->inode == b->file->inode &&
 	       a->file->device == b->file->device;
@@ -25,7 +25,7 @@ bool places_have(const struct native_places *places, const struct attach *at)
 	if (!at->file)
 		return false;
 	hash_each(i, &places->by_place, hash_of(places, at))
-		if (places_are_same(places->all[i], at))
+		if (are_same(places->all[i], at))
 			return true;
 	return false;
 }

@@ -11,8 +11,6 @@ struct native_places {
 	struct hash by_place;
 };
 
-/* Both are in files, and at the same place. */
-bool places_are_same(const struct attach *a, const struct attach *b);
 bool places_have(const struct native_places *places, const struct attach *at);
 /* 0, also when it is there, or in no file and so never added; -ENOMEM. */
 int places_add(struct native_places *places, const struct attach *at);

@@ -85,16 +85,8 @@ const char *native_process_problem(struct native_process *p, const struct attach
 bool native_process_has(const struct native_process *p, const struct attach *at);
 /* The kernel traces it, and with it what cannot be traced beside that. */
 void native_process_leave(struct native_process *p, const struct attach *at);
-/* Must the attachment's sites stay traced here once they are, since a breakpoint beside the jump
- * would not keep threads from it? `any_form`: all that are traced must. */
-bool native_process_holds(struct native_process *p, const struct attach *at, bool any_form);
-/* Call `fn` with attachments whose jumps would not lead to their trampolines with a breakpoint at
- * this one. */
-void native_process_each_across(struct native_process *p, const struct attach *at, site_fn *fn,
-				void *arg);
-/* The kernel traces it from now on; its breakpoint exists if the site was enabled. */
-int native_process_drop(struct native_process *p, const struct attach *at, struct diag *d);
-/* May a breakpoint be at `other`, in the same file, while its sites are traced? */
+/* May a breakpoint be at `other`, in the same file, while its sites are traced? Not if it has not
+ * mapped them yet, since how they will be traced is not known. */
 bool native_process_shares(struct native_process *p, const struct attach *at,
 			   const struct attach *other);
 /* Let the step run at the sites of its attachment that are mapped. The number of sites that can be

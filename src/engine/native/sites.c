@@ -1,5 +1,5 @@
-/* The sites of a traced process: how the places of clauses are found and planned there, why one
- * cannot be traced, and which go to another engine. What is at each is made in process.c. */
+/* The sites of a traced process: how the places of clauses are found and planned there, and why one
+ * cannot be traced. What is at each is made in process.c. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -152,56 +152,6 @@ void native_process_leave(struct native_process *p, const struct attach *at)
 		leave_to_kernel(p, p->sites[sites[i]].pc);
 }
 
-static bool is_apart(enum inject_form form)
-{
-	return form == INJECT_NOP10 || form == INJECT_RETARGET || form == INJECT_DISPLACED;
-}
-
-bool native_process_holds(struct native_process *p, const struct attach *at, bool any_form)
-{
-	size_t sites[MAPPED_MOST];
-	int count = find_sites(p, at, sites);
-
-	for (int i = 0; i < count; i++)
-		if (p->sites[sites[i]].is_on && (any_form || is_apart(p->sites[sites[i]].form)))
-			return true;
-	return false;
-}
-
-void native_process_each_across(struct native_process *p, const struct attach *at, site_fn *fn,
-				void *arg)
-{
-	size_t sites[MAPPED_MOST];
-	int count = find_sites(p, at, sites);
-
-	for (int i = 0; i < count; i++)
-		for (size_t k = 0; k < p->count; k++) {
-			const struct native_steps *steps = &p->steps[k];
-
-			if (k == sites[i] ||
-			    !inject_jumps_across(&p->sites[k], p->sites[sites[i]].pc))
-				continue;
-			for (size_t n = 0; n < steps->count; n++)
-				fn(arg, steps->all[n].attach);
-		}
-}
-
-int native_process_drop(struct native_process *p, const struct attach *at, struct diag *d)
-{
-	size_t sites[MAPPED_MOST];
-	int count = find_sites(p, at, sites), err = count < 0 ? count : 0;
-
-	for (int i = 0; i < count && !err; i++) {
-		struct inject_site *s = &p->sites[sites[i]];
-
-		leave_to_kernel(p, s->pc);
-		if (s->is_on)
-			err = inject_disable(p->x, s, 1, d);
-		forget_site(p, s, "the kernel traces it");
-	}
-	return err == -ESRCH ? 0 : err;
-}
-
 bool native_process_shares(struct native_process *p, const struct attach *at,
 			   const struct attach *other)
 {
@@ -214,7 +164,7 @@ bool native_process_shares(struct native_process *p, const struct attach *at,
 		if (inject_jumps_across(s, s->pc + (other->offset - at->offset)))
 			return false;
 	}
-	return true;
+	return count > 0;
 }
 
 static int add_step(struct native_steps *steps, const struct native_step *step)

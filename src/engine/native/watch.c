@@ -130,15 +130,17 @@ unsigned native_count_late(const struct native *e)
 	return count;
 }
 
-/* Sites of the last extension that were not reached, and those that could not be armed. */
-static int give_rest(struct native *e, struct diag *d)
+/* Those of files that came later, which are missed. */
+static int say_left_out(struct native *e, struct native_process *p, struct diag *d)
 {
+	struct native_left_out left = {0};
 	int err = 0;
 
-	e->has_rest = false;
-	for (size_t i = 0; i < e->process_count && !err; i++)
-		if (!inject_has_ended(e->processes[i]->x))
-			err = native_give(e, e->processes[i], d);
+	for (size_t i = 0; i < e->part_count && !err; i++)
+		err = native_find_left_out(p, e->parts[i], &left);
+	if (!err)
+		err = native_say_left_out(e, &left, d);
+	native_left_out_free(&left);
 	return err;
 }
 
@@ -156,9 +158,9 @@ static int look_at_files(struct native *e, struct native_process *p, bool is_ear
 		err = turned;
 	p->has_waiting = false;
 	for (size_t i = 0; i < e->part_count && !err; i++)
-		err = native_add_clauses(e, p, e->parts[i]);
+		err = native_add_clauses(p, e->parts[i]);
 	if (!err && (p->count > before || turned))
-		err = native_give(e, p, d);
+		err = say_left_out(e, p, d);
 	if (!is_new && !err)
 		native_langs_see(e, p);
 	wants_more =
@@ -168,8 +170,6 @@ static int look_at_files(struct native *e, struct native_process *p, bool is_ear
 		    !(is_early && native_process_renew(p))))
 		return err;
 	err = native_arm(e, p, d);
-	if (!err && e->has_rest)
-		err = give_rest(e, d);
 	if (!is_early && !is_new && !err)
 		expect_knock(e, p, knocks, d);
 	return err;
@@ -327,8 +327,7 @@ static const struct attach *find_attach(const struct native *e, const struct eng
 			const struct clause *c = &e->parts[n]->clauses[i];
 
 			for (uint32_t k = 0; k < c->attach_count; k++)
-				if (is_of(&c->attaches[k], news) &&
-				    !native_is_given(e, &c->attaches[k]))
+				if (is_of(&c->attaches[k], news))
 					return &c->attaches[k];
 		}
 	return NULL;
@@ -473,8 +472,6 @@ int native_rearm(struct engine *engine, struct diag *d)
 	err = answer_knocks(e, d);
 	if (!err)
 		err = native_answer_agents(e, d);
-	if (!err && e->has_rest)
-		err = give_rest(e, d);
 	if (err || at < e->look_at)
 		return err;
 	e->look_at = at + until_next(e->children.count, LOOK_EACH_NS,
