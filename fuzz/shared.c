@@ -116,7 +116,6 @@ static void take_turn(struct native_store *s)
 	inside_scratch_claim(&s->hit, &mark);
 	native_ring_drain(s, take_record, NULL, NULL, NULL);
 	native_store_stats(s, &stats);
-	native_ring_fill(s);
 }
 
 /* Parts: one for each ring's head, marks and records, the rest for what is before the rings. */

@@ -96,7 +96,6 @@ int inject_inherit(const struct inject *from, pid_t pid, struct inject **out, st
 	if (err)
 		return err;
 	x->world = from->world;
-	x->is_inherited = true;
 	memcpy(x->waits, from->waits, sizeof(x->waits));
 	x->wait_count = from->wait_count;
 	err = inherit_space(&x->space, &from->space);

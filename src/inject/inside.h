@@ -109,9 +109,8 @@ struct late_write {
 struct inject {
 	pid_t pid;
 	int mem_fd;
-	bool is_filtered;  /* it has a seccomp filter */
-	bool was_held;	   /* under our ptrace, when it was opened */
-	bool is_inherited; /* a child of fork: its parent may have had more sites */
+	bool is_filtered; /* it has a seccomp filter */
+	bool was_held;	  /* under our ptrace, when it was opened */
 	struct space space;
 	struct inject_world world;
 	struct inject_pause pause;

@@ -97,7 +97,6 @@ static void write_sums(struct native_code *c)
 	asm_set(c, COND_L, RAX);
 	asm_set(c, COND_BE, RSI);
 	asm_atomic_inc(c, RCX);
-	asm_exchange(c, RAX, R8);
 }
 
 static const char sums[] = "add %r8,%rax\n"
@@ -127,8 +126,7 @@ static const char sums[] = "add %r8,%rax\n"
 			   "movzbl %al,%eax\n"
 			   "setbe %sil\n"
 			   "movzbl %sil,%esi\n"
-			   "lock incq (%rcx)\n"
-			   "xchg %r8,(%rax)\n";
+			   "lock incq (%rcx)\n";
 
 static void write_rest(struct native_code *c)
 {
@@ -301,7 +299,6 @@ static void write_sums(struct native_code *c)
 	asm_set(c, COND_L, ACC);
 	asm_set(c, COND_BE, W1);
 	asm_atomic_inc(c, TMP);
-	asm_exchange(c, TMP, AUX);
 }
 
 static const char sums[] = "add x0, x0, x10\n"
@@ -357,11 +354,7 @@ static const char sums[] = "add x0, x0, x10\n"
 			   "ldxr x16, [x9]\n"
 			   "add x16, x16, #0x1\n"
 			   "stxr w17, x16, [x9]\n"
-			   "cbnz w17, 0x10c8\n"
-			   "ldaxr x16, [x9]\n"
-			   "stxr w17, x1, [x9]\n"
-			   "cbnz w17, 0x10d8\n"
-			   "mov x1, x16\n";
+			   "cbnz w17, 0x10c8\n";
 
 static void write_rest(struct native_code *c)
 {

@@ -415,17 +415,6 @@ void asm_atomic_inc(struct native_code *c, int base)
 	try_again(c, begin);
 }
 
-void asm_exchange(struct native_code *c, int base, int reg)
-{
-	int begin = (int)c->bytes.len;
-
-	op_to(c, 0xc85ffc00, NUMBER, base, 0); /* ldaxr */
-	op(c, 0xc8007c00, reg, base, ADDRESS); /* stxr */
-	writes(c, ADDRESS);
-	try_again(c, begin);
-	asm_mov(c, reg, NUMBER);
-}
-
 /* ---- going elsewhere */
 
 void asm_jump(struct native_code *c, int label)

@@ -159,9 +159,8 @@ void asm_scale(struct native_code *c);
 void asm_log2(struct native_code *c, int to, int from);		 /* rounded down; not of 0 */
 void asm_set(struct native_code *c, enum asm_cond cond, int to); /* 0 or 1 */
 
-/* Atomically: 8 bytes at the address in `base` += 1; exchanged with `reg`. */
+/* Atomically: 8 bytes at the address in `base` += 1. */
 void asm_atomic_inc(struct native_code *c, int base);
-void asm_exchange(struct native_code *c, int base, int reg);
 
 void asm_jump(struct native_code *c, int label);
 void asm_jump_if(struct native_code *c, enum asm_cond cond, int label);

@@ -507,17 +507,3 @@ void native_ring_end(struct native_store *s)
 {
 	s->is_ending = true;
 }
-
-unsigned native_ring_fill(const struct native_store *s)
-{
-	uint64_t most = 0;
-
-	for (uint32_t i = 0; i < ring_count(&s->layout); i++) {
-		uint64_t used = word_load(&ring_head(s, i)->head) - s->rings[i].tail;
-		uint64_t size = ring_size(&s->layout, i);
-
-		if (used <= size && used * 256 / size > most)
-			most = used * 256 / size;
-	}
-	return (unsigned)most;
-}

@@ -132,8 +132,6 @@ int native_ring_drain(struct native_store *s, record_fn *fn, void *arg, is_alive
 		      void *alive_arg);
 /* Nothing more is waited for: from now on each drain counts as lost what is not finished. */
 void native_ring_end(struct native_store *s);
-/* How full the fullest ring is, in 1/256. */
-unsigned native_ring_fill(const struct native_store *s);
 
 /* ---- clock.c */
 

@@ -338,12 +338,6 @@ void asm_atomic_inc(struct native_code *c, int base)
 	op_mem(c, LOCK, W, 0xff, 0, MEM(base, 0), false);
 }
 
-void asm_exchange(struct native_code *c, int base, int reg)
-{
-	op_mem(c, 0, W, 0x87, reg, MEM(base, 0), false);
-	writes(c, reg);
-}
-
 /* ---- going elsewhere */
 
 void asm_jump(struct native_code *c, int label)
