@@ -684,7 +684,43 @@ static void there_is_room_for_as_many_keys_as_are_held(void **state)
 	}
 }
 
-/* The same while others fill the map: what has no room is counted, and what is asleep gives way. */
+/* Another thread, in the middle of an operation of this one: its keys fall asleep, and then it
+ * fills the map. */
+static struct native_store *filled;
+static unsigned until_filled;
+
+static void sleep_and_fill(void)
+{
+	const struct map_shape *m = &filled->shapes[NUMBERS];
+
+	if (until_filled--)
+		return;
+	hook_set(NULL, 1);
+	set_and_delete_twice(filled, 1000, 40);
+	for (uint64_t key = 2000; key < 2024; key++)
+		inside_map_set(&filled->hit, m, &key, 1, 0);
+}
+
+static void a_map_is_not_full_of_what_fell_asleep_meanwhile(void **state)
+{
+	(void)state;
+	/* The chain of the key must be as it was, so several are tried. */
+	for (unsigned i = 0; i < 16 * 20; i++) {
+		uint64_t key = i / 20;
+
+		filled = open_maps(64);
+		until_filled = i % 20;
+		hook_set(sleep_and_fill, 1);
+		inside_map_set(&filled->hit, &filled->shapes[NUMBERS], &key, 1, 0);
+		hook_set(NULL, 1);
+		assert_int_equal(lost_updates(filled), 0);
+		assert_int_equal(inside_map_get(&filled->hit, &filled->shapes[NUMBERS], &key), 1);
+		native_store_close(filled);
+	}
+}
+
+/* Threads come and go while others fill the map: what has no room is counted, and what is asleep
+ * gives way. */
 static void *come_and_go_or_fill_up(void *arg)
 {
 	struct worker *w = arg;
@@ -990,6 +1026,7 @@ int main(void)
 		cmocka_unit_test(a_key_is_there_once_after_its_value_was_cleared),
 		cmocka_unit_test(threads_come_and_go_exactly),
 		cmocka_unit_test(there_is_room_for_as_many_keys_as_are_held),
+		cmocka_unit_test(a_map_is_not_full_of_what_fell_asleep_meanwhile),
 		cmocka_unit_test(what_falls_asleep_in_a_full_map_keeps_nobody_out),
 		cmocka_unit_test(handlers_may_come_in_the_middle),
 		cmocka_unit_test(an_entry_that_is_used_anew_is_not_taken_for_its_old_key),

@@ -311,6 +311,12 @@ static enum result may_insert(struct search *s)
 
 /* ---- entries that are asleep */
 
+/* The word at rest_at: something fell asleep; a number of a look for what is asleep; the number of
+ * the last look, which found nothing. */
+#define NEWS	       UINT64_C(1)
+#define LOOKING	       UINT64_C(2)
+#define IS_KNOWN(word) (!((word) & (NEWS | LOOKING)))
+
 /* May the key's entry fall asleep? Not in a map that is nearly full; and in one of many keys only
  * if this key has come back once. */
 static bool may_sleep(const struct hit *h, const struct map_shape *m, uint64_t link)
@@ -332,8 +338,8 @@ bool chain_sleep(const struct hit *h, const struct map_shape *m, struct map_entr
 	    !word_swap(&e->link, link, (link + LINK_VERSION) | LINK_DEAD | LINK_STAYS))
 		return false;
 	fence_after_swap();
-	if (word_load(word) != 1)
-		word_store(word, 1);
+	if (word_load(word) != NEWS)
+		word_store(word, NEWS);
 	return true;
 }
 
@@ -388,16 +394,16 @@ static bool put_down_chain(struct search *s, uint32_t *count)
  * 0: nothing is asleep, or another thread has only just begun. */
 static uint64_t begin_rest(uint64_t *word)
 {
-	uint64_t number = word_acquire(word), mine = read_tsc() | 2;
+	uint64_t number = word_acquire(word), mine = read_tsc() << 2 | LOOKING;
 
-	if (number != 1)
-		return number;
+	if (number != NEWS)
+		return IS_KNOWN(number) ? 0 : number;
 	return word_swap(word, number, mine) ? mine : 0;
 }
 
-/* The map is full: put down what is asleep. The word at rest_at is 0 if nothing is. What falls
- * asleep writes 1 there, and who looks for it a number that was never there: if that is still there
- * when all chains were seen and nothing was found, there is nothing. */
+/* The map is full: put down what is asleep. What falls asleep writes NEWS, and who looks for it a
+ * number that was never there: if that is still there when all chains were seen and nothing was
+ * found, there is nothing. */
 static void rest(struct search *s)
 {
 	uint64_t *word = word_at(s->h, s->m->rest_at), *bucket = s->bucket;
@@ -415,7 +421,7 @@ static void rest(struct search *s)
 	}
 	s->bucket = bucket;
 	if (all && !found)
-		word_swap(word, number, 0);
+		word_swap(word, number, number & ~LOOKING);
 }
 
 bool chain_set(struct map_entry *e, uint64_t link, uint64_t word)
@@ -464,11 +470,14 @@ static enum result insert(struct search *s, uint64_t word, const uint64_t *value
 
 enum result chain_insert(struct search *s, uint64_t word, const uint64_t *value)
 {
-	bool is_rested = !word_load(word_at(s->h, s->m->rest_at));
+	const uint64_t *rest_word = word_at(s->h, s->m->rest_at);
+	uint64_t before = word_acquire(rest_word);
 	enum result r = insert(s, word, value);
 
-	/* It is full when nothing was asleep before it was seen to be so. */
-	if (r != FULL || is_rested || s->is_beyond)
+	if (r != FULL || s->is_beyond)
+		return r;
+	/* It is full when nothing was asleep before, nor fell asleep until it was seen to be so. */
+	if (IS_KNOWN(before) && word_acquire(rest_word) == before)
 		return r;
 	rest(s);
 	return AGAIN;

@@ -247,7 +247,7 @@ struct map_shape {
 	uint64_t free_at;     /* u64[free_lists], CACHE_LINE apart: version << 26 | first */
 	uint64_t fresh_at;    /* u64: entries from this one on were never used */
 	uint64_t used_at;     /* u64: keys << 36 | on their way in << 18 | on their way out */
-	uint64_t rest_at;     /* u64: not 0, there may be entries that are dead and stay */
+	uint64_t rest_at;     /* u64: whether entries may be dead and stay: inside_chain.c */
 	uint64_t entries_at;  /* of entry 0 */
 	uint64_t cells_at;    /* of entry 0 in stripe 0 */
 	uint64_t cell_stride; /* bytes from one stripe to the next, a multiple of 2 * CACHE_LINE */
