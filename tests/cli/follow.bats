@@ -184,7 +184,7 @@ go_on() {
 @test "every process: a program in the place of one that was removed" {
 	cd "$BATS_TEST_TMPDIR"
 	local name=$BATS_TEST_TMPDIR/again inode
-	start_tracer 'usdt:*:tick:loop { @ = count() }'
+	start_tracer 'usdt:*:tick:loop { @ = count() }' -v
 	cp /bin/true "$name"
 	inode=$(stat -c %i "$name")
 	"$name"
@@ -192,8 +192,10 @@ go_on() {
 	rm "$name"
 	cp "$tick" "$name"
 	[ "$(stat -c %i "$name")" = "$inode" ] || skip "this file system does not use an inode's number again at once"
-	(sleep 2 && echo) | "$name" wait loop 1234
+	# -v says so when the new file's probes are armed.
+	(awaits grep -q 'sites: loaded$' "$messages" && echo) | "$name" wait loop 1234
 	stop_tracer
+	cat "$output_file" "$messages"
 	grep -q '^@: 1234$' "$output_file"
 }
 
