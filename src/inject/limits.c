@@ -2,7 +2,6 @@
  * be what the program would have had. */
 #include "inject/inside.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -93,21 +92,6 @@ static uint64_t status_bytes(struct str status, const char *name)
 	return status_value(status, name, 10) << 10;
 }
 
-static uint64_t count_files(pid_t pid)
-{
-	char path[32];
-	uint64_t count = 0;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-	dir = opendir(path);
-	while (dir && readdir(dir))
-		count++;
-	if (dir)
-		closedir(dir);
-	return count > 2 ? count - 2 : 0; /* . and .. */
-}
-
 static int read_usage(pid_t pid, struct usage *u)
 {
 	struct buf text = BUF_INIT;
@@ -120,7 +104,7 @@ static int read_usage(pid_t pid, struct usage *u)
 		u->stack.has = status_bytes(status, "VmStk");
 		u->locks = status_bytes(status, "VmLck") > 0;
 		u->may_lock = status_value(status, "CapEff", 16) & CAP_LOCK;
-		u->files.has = count_files(pid);
+		u->files.has = process_count_files(pid);
 	}
 	buf_free(&text);
 	return err;

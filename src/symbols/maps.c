@@ -283,6 +283,21 @@ uint64_t process_stat_number(pid_t pid, unsigned place)
 	return str_to_u64(str_cut(&rest, ' '), &value) ? 0 : value;
 }
 
+uint64_t process_count_files(pid_t pid)
+{
+	char path[32];
+	uint64_t count = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	dir = opendir(path);
+	while (dir && readdir(dir))
+		count++;
+	if (dir)
+		closedir(dir);
+	return count > 2 ? count - 2 : 0; /* . and .. */
+}
+
 int process_status(pid_t pid, struct buf *text)
 {
 	char path[64];

@@ -56,6 +56,9 @@ uint64_t process_stat_number(pid_t pid, unsigned place);
 #define STAT_PROGRAM \
 	26 /* where its code begins; 0: it has no memory any more, or is the kernel's */
 
+/* How many files it has open; 0 also if that cannot be seen. */
+uint64_t process_count_files(pid_t pid);
+
 /* The text of /proc/PID/status, of a process or a thread, into `text`; -errno. */
 int process_status(pid_t pid, struct buf *text);
 /* What its line "NAME:" says, without blanks at either end; empty: there is no such line. */

@@ -1,6 +1,5 @@
 /* Code in a running process: forms of sites, threads that run meanwhile, tracers that are killed.
  * The trampolines are made by hand, and count in shared memory. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -25,6 +24,7 @@
 #include "help/puppet.h"
 #include "inject/inject.h"
 #include "inject/inside.h"
+#include "symbols/maps.h"
 
 #define SITES	  13
 #define UNREACHED 6 /* of these: sites that no form reaches */
@@ -512,20 +512,6 @@ static void a_tracer_may_be_killed_while_signals_are_handled(void **state)
 	kill_tracers_often(true);
 }
 
-static uint64_t count_files(pid_t pid)
-{
-	char path[32];
-	uint64_t count = 0;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-	dir = opendir(path);
-	while (readdir(dir))
-		count++;
-	closedir(dir);
-	return count;
-}
-
 /* With none left there is no pair of sockets, with two the message comes without the memory. */
 static void a_process_without_a_free_descriptor_is_at_its_limit(void **state)
 {
@@ -538,12 +524,12 @@ static void a_process_without_a_free_descriptor_is_at_its_limit(void **state)
 	start(&t, 0);
 	for (rlim_t most = 0; most < 64; most++) {
 		struct rlimit limit = {most, 1024};
-		uint64_t before = count_files(t.puppet.pid);
+		uint64_t before = process_count_files(t.puppet.pid);
 		int err;
 
 		assert_int_equal(prlimit(t.puppet.pid, RLIMIT_NOFILE, &limit, NULL), 0);
 		err = attach(&r, &t);
-		assert_int_equal(count_files(t.puppet.pid), before);
+		assert_int_equal(process_count_files(t.puppet.pid), before);
 		if (!err)
 			break;
 		assert_int_equal(err, -ENOSPC);
