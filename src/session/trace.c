@@ -379,7 +379,8 @@ static void tell_missed_in_user_mode(const struct run_stats *stats, bool is_repo
 			  "no process that was looked at had these probes: in user mode, programs "
 			  "that a child runs for less than some milliseconds are missed");
 	if (stats->untraced > 1) /* of the first a warning has said why */
-		diag_warn(d, "user-mode-children", "%llu programs in all were not traced",
+		diag_warn(d, "user-mode-children",
+			  "%llu processes in all ran programs that were not traced",
 			  (unsigned long long)stats->untraced);
 	if (stats->late > 1)
 		diag_warn(d, "user-mode-late-programs",

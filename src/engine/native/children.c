@@ -54,6 +54,7 @@ static int note(void *arg, pid_t pid)
 					   .program = program,
 					   .since = l->now,
 					   .is_left = m->is_left,
+					   .is_refused = m->is_refused,
 					   .is_expected =
 						   l->patience && native_agent_is_expected(pid)};
 	m->is_there = true;
@@ -155,6 +156,16 @@ int children_take(struct native_children *f, pid_t pid, child_fn *fn, void *arg)
 	m->is_known = true;
 	fn(arg, pid);
 	return 0;
+}
+
+bool children_refuse(struct native_children *f, pid_t pid)
+{
+	struct native_child *m = find(f, pid);
+	bool was_refused = m && m->is_refused;
+
+	if (m)
+		m->is_refused = true;
+	return !was_refused;
 }
 
 bool children_have(const struct native_children *f, pid_t pid)

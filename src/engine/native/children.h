@@ -16,6 +16,7 @@ struct native_child {
 	bool is_expected; /* it may say itself that it is there */
 	bool is_there;	  /* at the last look */
 	bool is_left;	  /* it was there before, so it and its children are not followed */
+	bool is_refused;  /* one of its programs could not be traced */
 };
 
 struct native_children {
@@ -50,6 +51,8 @@ int children_take(struct native_children *f, pid_t pid, child_fn *fn, void *arg)
  * left alone, until `fn` does not return 0; what it returned. -ENOMEM. */
 int children_each(const struct native_children *f, pid_t first, int (*fn)(void *arg, pid_t pid),
 		  void *arg);
+/* Its program cannot be traced. False: of one of its programs that was said before. */
+bool children_refuse(struct native_children *f, pid_t pid);
 bool children_have(const struct native_children *f, pid_t pid);
 void children_free(struct native_children *f);
 

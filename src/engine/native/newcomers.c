@@ -66,7 +66,7 @@ struct native_process *native_find_process(const struct native *e, pid_t pid)
 void native_say_untraced(struct native *e, pid_t pid, int err, const struct diag *said,
 			 struct diag *d)
 {
-	if (err == -ESRCH || e->unreached++)
+	if (err == -ESRCH || !children_refuse(&e->children, pid) || e->unreached++)
 		return;
 	diag_warn(d, "user-mode-child", "process %d is not traced: %.*s", (int)pid,
 		  said->first ? (int)said->first->text.len : 0,
