@@ -98,6 +98,7 @@ int inject_inherit(const struct inject *from, pid_t pid, struct inject **out, st
 	x->world = from->world;
 	memcpy(x->waits, from->waits, sizeof(x->waits));
 	x->wait_count = from->wait_count;
+	inject_use_beat(x, from->beat, from->beat_arg);
 	err = inherit_space(&x->space, &from->space);
 	if (!err)
 		err = inherit_claims(x, from);

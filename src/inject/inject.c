@@ -401,11 +401,24 @@ void process_close(struct inject *x)
 	free(x);
 }
 
+void inject_use_beat(struct inject *x, void (*beat)(void *arg), void *arg)
+{
+	x->beat = beat;
+	x->beat_arg = arg;
+}
+
+void process_beat(const struct inject *x)
+{
+	if (x->beat)
+		x->beat(x->beat_arg);
+}
+
 /* A process that is held is stopped already, before its first instruction. */
 int process_stop(struct inject *x, struct threads *out)
 {
 	int err = 0;
 
+	process_beat(x);
 	if (!process_is_held(x)) {
 		err = threads_stop(x->pid, out);
 	} else {

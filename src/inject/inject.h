@@ -170,6 +170,8 @@ struct inject_known;
 struct inject_known *inject_known_new(void);
 void inject_known_free(struct inject_known *known);
 void inject_use_known(struct inject *x, struct inject_known *known);
+/* `beat` is called again and again in what takes long, from any thread. */
+void inject_use_beat(struct inject *x, void (*beat)(void *arg), void *arg);
 /* A trampoline makes a system call of the program there. Threads that wait in it do not count as
  * being in code of ours. */
 void inject_waits_at(struct inject *x, uint64_t address);

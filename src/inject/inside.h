@@ -129,9 +129,11 @@ struct inject {
 	uint64_t old[LEDGERS_MOST]; /* ledgers of sessions that are over */
 	unsigned old_count;
 	struct inject_known *known; /* NULL: nothing is kept */
-	bool has_left;		    /* inject_leave() was tried */
-	bool is_inside;		    /* ... and a thread was in our code */
-	uint64_t kept;		    /* bytes that it had to leave */
+	void (*beat)(void *arg);    /* see inject_use_beat(); NULL: none */
+	void *beat_arg;
+	bool has_left;	/* inject_leave() was tried */
+	bool is_inside; /* ... and a thread was in our code */
+	uint64_t kept;	/* bytes that it had to leave */
 	struct late_write *late;
 	size_t late_count, late_cap;
 	pid_t poker; /* a thread that is stopped: read-only memory is written through it */
@@ -144,6 +146,7 @@ struct inject {
 /* Write what inject_write_code() could not. A thread of the process is stopped by the calling one.
  */
 int inject_write_late(struct inject *x);
+void process_beat(const struct inject *x);
 /* What inject_open() and inject_close() do, except for what other sessions left. */
 int process_open(pid_t pid, struct inject **out, struct diag *d);
 int process_memory(pid_t pid, int access); /* /proc/PID/mem, O_RDWR or O_RDONLY; -errno */

@@ -389,6 +389,7 @@ int64_t remote_call(struct remote *r, long number, const uint64_t args[6])
 
 	if (r->state != REMOTE_READY)
 		return result_of(r);
+	process_beat(r->x);
 	cpu_prepare_call(&regs, r->x->space.stub, number, args);
 	err = cpu_set(r->thread.tid, &regs);
 	if (!err)

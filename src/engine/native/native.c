@@ -85,6 +85,15 @@ const char *native_problem(bool experimental)
 #endif
 }
 
+/* A thread of one process may wait for us while another process takes long. */
+static void beat(void *arg)
+{
+	const struct native *e = arg;
+
+	if (e->store)
+		knock_beat(e->store);
+}
+
 /* A process with none of the sites yet. */
 int native_open_process(struct native *e, pid_t pid, struct native_process **out, struct diag *d)
 {
@@ -98,6 +107,8 @@ int native_open_process(struct native *e, pid_t pid, struct native_process **out
 		(*out)->expects_library = e->options.may_grow;
 	if (!err)
 		inject_use_known((*out)->x, e->known);
+	if (!err)
+		inject_use_beat((*out)->x, beat, e);
 	if (!err)
 		e->processes[e->process_count++] = *out;
 	return err;

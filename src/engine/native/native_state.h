@@ -61,7 +61,7 @@ struct native {
 	unsigned late;		       /* programs that began before they were traced */
 	bool has_sites;		       /* the program has attachments in traced processes */
 	bool any_reached;	       /* ... and one of them had such a site */
-	unsigned unreached;	       /* ... that cannot be traced */
+	unsigned unreached;	       /* processes with programs that cannot be traced */
 	unsigned crowded;	       /* processes with a file mapped too often */
 	unsigned shut;		       /* processes that cannot be looked at any more */
 	unsigned unread;	       /* processes that may get a filter unseen */
