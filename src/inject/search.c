@@ -1,7 +1,8 @@
 /* Searching the memory of a process for words that lead into some code: no thread can return there
  * if no word in any private writable memory does, wherever the program has its stacks. Such a word
  * is the address after a call, or the instruction pointer in the frame of a signal. What is below
- * the stack pointer of a thread, in its own stack, is over.
+ * the stack pointer of a thread, in its own stack, is over: in its red zone functions keep data,
+ * and never where they return to.
  *
  * Only pages are read that the process has written: reading others would give it page tables, and a
  * program may have terabytes of address space. */
@@ -116,7 +117,7 @@ static void find_stacks(const struct mappings *all, const struct threads *t)
 			if (t->all[i].is_ended)
 				continue;
 			if (pass && is_stack_of(m, &at))
-				m->start = (at.sp - STACK_BELOW) & ~UINT64_C(7);
+				m->start = at.sp & ~UINT64_C(7);
 			if (pass)
 				continue;
 			count_user(all, at.sp);
