@@ -480,13 +480,19 @@ static bool begins_with_maps(const struct nopal_trace *t)
 	return false;
 }
 
-/* The process may have come nearer to a limit since. */
+/* The process may be near a limit by now, have a debugger, or no thread that can be stopped. */
+static bool is_refused_by_user_mode(int err, const struct diag *said)
+{
+	return err && err != -ESRCH && said->last && said->last->level == DIAG_ERROR &&
+	       str_starts(str_from(said->last->tag), STR("user-mode-"));
+}
+
 int session_attach_engines(struct nopal_trace *t, struct diag *d)
 {
 	struct diag said = DIAG_INIT;
 	int err = engine_attach(t->engine, &said);
 
-	if (err == -ENOSPC && has_choice(t) && !begins_with_maps(t)) {
+	if (is_refused_by_user_mode(err, &said) && has_choice(t) && !begins_with_maps(t)) {
 		err = leave_user_mode(t, &said, d);
 		session_await_stacks(t);
 		if (!err)

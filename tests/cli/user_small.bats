@@ -257,6 +257,44 @@ refused() {
 	done
 }
 
+# One can map nothing more, in one all threads are in vfork().
+@test "a process that cannot be entered was traced by nobody" {
+	cat >"$dir/shut.c" <<-'END'
+		#include "nopal/sdt.h"
+		#include <sys/mman.h>
+		#include <unistd.h>
+		int main(int argc, char **argv)
+		{
+			char *at = mmap(NULL, 1 << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), byte;
+			int is_forked = argv[1][0] == 'v';
+			for (long i = 0; !is_forked && !mprotect(at + i * 8192, 4096, PROT_READ); i++)
+				;
+			if (write(1, "ready\n", 6) != 6)
+				return 1;
+			if ((!is_forked || !vfork()) && (read(0, &byte, 1) != 1 || is_forked))
+				_exit(1);
+			for (int i = 0; i < 200; i++)
+				NOPAL_PROBE(shut, one, i);
+			return argc != 2;
+		}
+	END
+	cc -O2 -I"$ROOT/include" -o "$dir/shut" "$dir/shut.c"
+	for way in vfork mappings; do
+		"$dir/shut" $way <"$dir/go" >"$dir/printed" 3>&- &
+		target=$!
+		exec 8>"$dir/go"
+		awaits grep -q ready "$dir/printed"
+		start_tracer "usdt:$dir/shut:shut:one { @n = count() }" --user -p $target
+		echo >&8
+		exec 8>&-
+		wait $target
+		wait $tracer
+		cat "$output_file" "$messages"
+		grep -qE "warning: cannot (trace|stop) process $target.*: the kernel traces it" "$messages"
+		grep -qx '@n: 200' "$output_file"
+	done
+}
+
 @test "programs with ulimit -v 6000 to 12000, or ulimit -n 4, were traced by nobody" {
 	make_keys
 	for limit in '-v 4000' '-v 6000' '-v 8000' '-v 12000'; do

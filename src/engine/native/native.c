@@ -452,7 +452,7 @@ static int native_attach(struct engine *engine, struct diag *d)
 void native_say_refused(struct diag *d, const struct diag *said)
 {
 	diag_warn(d, "user-mode-refused", "%.*s: the kernel traces it",
-		  STR_FMT(said->first ? said->first->text : STR("no user mode")));
+		  STR_FMT(said->last ? said->last->text : STR("no user mode")));
 }
 
 /* Has the first program sites of processes? Clauses that wait have none yet. */
