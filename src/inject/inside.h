@@ -213,7 +213,7 @@ struct place {
 };
 
 struct place thread_place(const struct thread *t);
-#define CALL_STOP   (SIGTRAP | 0x80) /* before a system call, or after it */
+#define CALL_STOP (SIGTRAP | 0x80) /* before a system call, or after it */
 /* Its next stop, as waitid(2) gives it in si_status; 0 with WNOHANG in `flags`: none yet; -ESRCH.
  * With WNOWAIT a signal that it reports is still delivered if this process is killed; the next call
  * needs that it has been let go on. */
