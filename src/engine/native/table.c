@@ -221,6 +221,8 @@ static int table_zero(void *self, uint32_t map)
 	struct native_store *s = self;
 	struct clearing c = {s, &s->shapes[map], true};
 
+	if (!c.shape->is_single)
+		s->taken[map].keeps_key = true;
 	return table_each(s, map, clear_key, &c);
 }
 

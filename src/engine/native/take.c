@@ -285,9 +285,12 @@ static void wait_until_sealed(const struct native_store *s, const struct map_sha
 	}
 }
 
-static void read_sealed(const struct native_store *s, const struct map_shape *m,
+/* False: a thread had made the key, and nothing was taken in yet. It makes it anew. */
+static bool read_sealed(const struct native_store *s, const struct map_shape *m,
 			const struct sealed *k, uint64_t *words)
 {
+	bool any = false;
+
 	memset(words, 0, 8 * (size_t)m->value_words);
 	for (uint32_t i = 0; i < m->cell_words; i++) {
 		bool is_set = false;
@@ -298,7 +301,9 @@ static void read_sealed(const struct native_store *s, const struct map_shape *m,
 					 word_load(
 						 &cell_at(s, m, stripe, k->search.index, i)->value),
 					 &is_set);
+		any |= is_set;
 	}
+	return any;
 }
 
 /* Some keys at once. */
@@ -306,6 +311,7 @@ static int take_some(struct native_store *s, const struct map_shape *m, const ui
 		     struct sealed *keys, size_t count, uint64_t *words, map_entry_fn *fn,
 		     void *arg)
 {
+	bool keeps_keys = s->taken[m - s->shapes].keeps_key;
 	size_t sealed = 0;
 	int err = 0;
 
@@ -323,10 +329,11 @@ static int take_some(struct native_store *s, const struct map_shape *m, const ui
 		wait_until_sealed(s, m, keys, sealed);
 	for (size_t i = 0; i < sealed; i++) {
 		struct sealed *k = &keys[i];
+		bool has_value = read_sealed(s, m, k, words) || keeps_keys;
 
-		read_sealed(s, m, k, words);
 		chain_release(&k->search);
-		err = err ?: give(m, k->search.key, words, fn, arg);
+		if (has_value && !err)
+			err = give(m, k->search.key, words, fn, arg);
 	}
 	return err;
 }
@@ -374,6 +381,8 @@ int native_take(struct native_store *s, uint32_t map, enum format_take what, map
 		err = (m->cell_words ? take_cells : take_values)(s, m, &keys, fn, arg);
 	for (size_t i = 0; i < keys.count && !err && what == TAKE_VALUES; i++)
 		inside_map_keep(&s->hit, m, keys.words + i * keys.each);
+	if (what == TAKE_VALUES)
+		s->taken[map].keeps_key = true;
 	free(keys.words);
 	return err;
 }
