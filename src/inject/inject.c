@@ -513,7 +513,8 @@ bool inject_has_files(const struct inject *x)
 	return x->space.file_count > 0;
 }
 
-/* A memory map that is gone reads as empty. */
+/* A memory map that is gone reads as empty. That of a child of vfork() is its parent's, which lives
+ * on when the child calls exec(): the files of the new program are not in it. */
 bool inject_has_ended(struct inject *x)
 {
 	const struct space *s = &x->space;
@@ -522,7 +523,7 @@ bool inject_has_ended(struct inject *x)
 	if (x->world.process)
 		return inject_read(x, x->world.process, &byte, 1) != 0;
 	return kill(x->pid, 0) ||
-	       (s->file_count && inject_read(x, s->files[0].start, &byte, 1) == -ESRCH);
+	       (s->file_count && inject_read(x, s->files[0].start, &byte, 1) != 0);
 }
 
 /* ---- finding a file's bytes */
