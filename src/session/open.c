@@ -410,16 +410,22 @@ static bool has_choice(const struct nopal_trace *t)
 	return t->engines.count > 1 && t->engines.kinds[0] == &engine_native;
 }
 
+static void choose_kernel(struct nopal_trace *t, const struct diag *said, struct diag *d)
+{
+	struct engine_choice *c = &t->engines;
+
+	native_say_refused(d, said);
+	c->kinds[0] = c->kinds[--c->count];
+}
+
 /* The kernel traces a process that cannot be traced in user mode, if there is a choice. */
 static int open_chosen(struct nopal_trace *t, struct diag *d)
 {
-	struct engine_choice *c = &t->engines;
 	struct diag said = DIAG_INIT;
 	int err = open_engines(t, &said);
 
 	if (err && err != -ESRCH && t->pid && has_choice(t)) {
-		native_say_refused(d, &said);
-		c->kinds[0] = c->kinds[--c->count];
+		choose_kernel(t, &said, d);
 		err = open_engines(t, d);
 	} else {
 		diag_add_all(d, &said);
@@ -438,14 +444,12 @@ static int build_all(struct nopal_trace *t, struct diag *d)
 /* Engines take the tables of stacks with them when they are closed. */
 static int leave_user_mode(struct nopal_trace *t, const struct diag *said, struct diag *d)
 {
-	struct engine_choice *c = &t->engines;
 	int err;
 
-	native_say_refused(d, said);
+	choose_kernel(t, said, d);
 	engine_close(t->engine);
 	t->engine = NULL;
 	session_close_stacks(t);
-	c->kinds[0] = c->kinds[--c->count];
 	err = session_open_stacks(t);
 	if (!err)
 		err = open_engines(t, d);
