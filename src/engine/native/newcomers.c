@@ -69,8 +69,8 @@ void native_say_untraced(struct native *e, pid_t pid, int err, const struct diag
 	if (err == -ESRCH || !children_refuse(&e->children, pid) || e->unreached++)
 		return;
 	diag_warn(d, "user-mode-child", "process %d is not traced: %.*s", (int)pid,
-		  said->first ? (int)said->first->text.len : 0,
-		  said->first ? said->first->text.ptr : "");
+		  said->last ? (int)said->last->text.len : 0,
+		  said->last ? said->last->text.ptr : "");
 }
 
 /* A process has called exec, or is a child that did. Children of fork have inherited all; and of
