@@ -230,6 +230,13 @@ static int add_words(void *arg, struct str key, struct str value)
 	return 0;
 }
 
+static int count_entry(void *arg, struct str key, struct str value)
+{
+	(void)key, (void)value;
+	++*(uint64_t *)arg;
+	return 0;
+}
+
 static void take_all(struct native_store *s, enum format_take what, uint64_t totals[MAPS])
 {
 	const struct map_store m = native_store_maps(s);
@@ -299,6 +306,29 @@ static void taking_with_zero_keeps_the_keys(void **state)
 	take_all(s, TAKE_ENTRIES, totals);
 	assert_int_equal(sum_of(s, NUMBERS).keys + sum_of(s, COUNTS).keys, 0);
 	assert_int_equal(sum_of(s, ONE_COUNT).keys + sum_of(s, SINGLE).keys, 0);
+	native_store_close(s);
+}
+
+/* A thread has made the key, and was interrupted before it counted. */
+static void a_key_without_a_value_is_not_given(void **state)
+{
+	struct native_store *s = open_maps(ROOM_FOR(KEYS));
+	const struct map_store m = native_store_maps(s);
+	const struct map_shape *counts = &s->shapes[COUNTS];
+	uint64_t key = 3, given = 0, total = 0;
+
+	(void)state;
+	assert_true(inside_map_place(&s->hit, counts, &key, 0).index);
+	assert_int_equal(map_take(&m, COUNTS, TAKE_ENTRIES, count_entry, &given), 0);
+	assert_int_equal(given, 0);
+	inside_aggregate(&s->hit, counts, &key, 0, 0);
+	assert_int_equal(map_take(&m, COUNTS, TAKE_VALUES, count_entry, &given), 0);
+	assert_int_equal(given, 1);
+	/* That one was kept, and is 0. */
+	assert_int_equal(map_take(&m, COUNTS, TAKE_ENTRIES, count_entry, &given), 0);
+	assert_int_equal(given, 2);
+	assert_int_equal(map_take(&m, COUNTS, TAKE_ENTRIES, add_words, &total), 0);
+	assert_int_equal(total, 0);
 	native_store_close(s);
 }
 
@@ -1017,6 +1047,7 @@ int main(void)
 		cmocka_unit_test(one_chain_counts_exactly),
 		cmocka_unit_test(what_comes_between_print_and_clear_is_not_lost),
 		cmocka_unit_test(taking_with_zero_keeps_the_keys),
+		cmocka_unit_test(a_key_without_a_value_is_not_given),
 		cmocka_unit_test(wide_values_are_never_torn),
 		cmocka_unit_test(a_loop_meets_each_key_that_stays_once),
 		cmocka_unit_test(clearing_takes_only_what_is_cleared),

@@ -60,11 +60,11 @@ struct native_pieces {
 	bool is_later; /* no clause uses it yet */
 };
 
-/* What was given of a map; of one with keys only the last counts. take.c. */
+/* What was given of a map; take.c. */
 struct taken {
-	uint64_t number; /* of the use of its entry; 0: nothing was */
+	bool keeps_key;	 /* by zero(); of a map with keys: it has kept some */
+	uint64_t number; /* of a map without: of the use of its entry; 0: nothing was given */
 	uint64_t *base;	 /* owned: words that do not count any more; NULL: they are gone */
-	bool keeps_key;	 /* by zero(); of a map with keys: any was kept */
 };
 
 struct native_store {

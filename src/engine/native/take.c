@@ -311,7 +311,7 @@ static int take_some(struct native_store *s, const struct map_shape *m, const ui
 		     struct sealed *keys, size_t count, uint64_t *words, map_entry_fn *fn,
 		     void *arg)
 {
-	bool keeps_keys = s->taken[m - s->shapes].keeps_key;
+	bool keeps_keys = s->taken[m->number].keeps_key;
 	size_t sealed = 0;
 	int err = 0;
 
