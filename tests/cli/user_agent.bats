@@ -299,13 +299,13 @@ static_program() {
 	chmod 4755 "$dir/suid"
 	# Each runs for longer than the time after which a program on a busy machine has no agent; others begin and end
 	# beside the first, which was counted twice when the kernel reported its exec() after it was looked at.
-	as_nobody "$NOPAL" -c "sh -c './suid loop 4000 1 1000 & for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.02; done; wait; ./suid loop 4000 1 1000; ./tick loop 3'" \
+	as_nobody "$NOPAL" -c "sh -c './suid loop 4000 1 1000 & for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.02; done; wait; ./suid loop 4000 1 1000; ./tick loop 3; true'" \
 		-e "usdt:$dir/suid:tick:loop { @s = count() } usdt:$dir/tick:tick:loop { @n = count() }"
 	[ "$status" = 0 ]
 	says user-mode-child "is not traced: cannot trace process"
 	says user-mode-dumpable "has set-user-ID bits or capabilities"
 	says user-mode-children "2 processes in all ran programs that were not traced"
-	grep -qx '@n: 3' <<<"$output" || says user-mode-waited "a thread went on"
+	grep -qx '@n: 3' <<<"$output"
 	as_nobody "$NOPAL" -c "./suid loop 10" -e "usdt:$dir/suid:tick:loop { @s = count() }"
 	[ "$status" = 1 ]
 	says command-privileges "cannot start './suid'"

@@ -205,6 +205,54 @@ lost() {
 	[ "$(delivered)" = 20000 ]
 }
 
+# What the last event has left in its red zone was taken for addresses to return to.
+@test "a program that waits for input kept megabytes of a session with text" {
+	cat >"$dir/lines.c" <<-'END'
+		#include "nopal/sdt.h"
+		#include <stdio.h>
+		#include <stdlib.h>
+		__attribute__((noinline)) static void fire(long i, const char *text)
+		{
+			NOPAL_PROBE(lines, one, i, text);
+			__asm__ volatile("");
+		}
+		int main(void)
+		{
+			char line[64];
+			while (fgets(line, sizeof(line), stdin)) {
+				for (long i = 0; i < atol(line); i++)
+					fire(i, "a text");
+				printf("fired\n");
+				fflush(stdout);
+			}
+			return 0;
+		}
+	END
+	cc -O2 -I"$ROOT/include" -o "$dir/lines" "$dir/lines.c"
+	"$dir/lines" <"$dir/go" >"$dir/printed" 3>&- &
+	target=$!
+	exec 8>"$dir/go"
+	echo 10 >&8
+	awaits grep -q fired "$dir/printed"
+	before=$(cut -d' ' -f1 "/proc/$target/maps")
+	for session in 2 3 4; do
+		start_tracer "usdt:$dir/lines:lines:one { @[str(arg1)] = count() }" --user -p $target
+		echo 1000 >&8
+		for _ in $(seq 600); do
+			[ "$(wc -l <"$dir/printed")" != $session ] || break
+			sleep 0.05
+		done
+		addresses >/dev/null # it waits for input again
+		stop_tracer
+		cat "$output_file" "$messages"
+		grep -qx '@\[a text\]: 1000' "$output_file"
+		! grep 'stay mapped' "$messages" || false
+		[ "$(cut -d' ' -f1 "/proc/$target/maps")" = "$before" ]
+	done
+	exec 8>&-
+	wait $target
+}
+
 # refused LIMIT NAME: root has the kernel trace it, whole, and says so; others get an error with the name of the limit.
 refused() {
 	"$dir/keys" 0 0 200 5 <"$dir/go" >/dev/null 3>&- &
