@@ -29,6 +29,7 @@
 #define LATE_NS	    1000000000u /* for a thread that runs */
 #define PAUSE_NS    5000000u	/* more between two looks is this machine's */
 #define STARVED_NS  10000000000u /* for one that may run, and that the machine does not let run */
+#define YIELDS	    50		 /* while it is waited for, before the first pause */
 #define BUSY_NS	    500000000u	 /* for another tracer to let go */
 #define STAT_MAX    8192
 #define STACK_WORDS 1024	/* read at once */
@@ -61,11 +62,16 @@ int threads_apart(int (*fn)(void *arg), void *arg)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	err = pthread_create(&thread, NULL, run_errand, &e);
+	if (!err) {
+		/* Each stop of a thread sends one: it would wake this thread for nothing. */
+		sigset_t meanwhile = old;
+
+		sigaddset(&meanwhile, SIGCHLD);
+		pthread_sigmask(SIG_SETMASK, &meanwhile, NULL);
+		pthread_join(thread, NULL);
+	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (err)
-		return -err;
-	pthread_join(thread, NULL);
-	return e.result;
+	return err ? -err : e.result;
 }
 
 /* ---- what the kernel says of a thread */
@@ -140,7 +146,7 @@ struct patience patience_begin(pid_t tid)
 {
 	uint64_t now = clock_now();
 
-	return (struct patience){.tid = tid, .start = now, .looked = now, .ran = time_of(tid)};
+	return (struct patience){.tid = tid, .start = now, .looked = now};
 }
 
 /* It has had its time: on a CPU, or asleep. A virtual machine may be stopped itself meanwhile. */
@@ -160,7 +166,9 @@ bool patience_wait(struct patience *p)
 {
 	if (is_late(p))
 		return false;
-	if (p->turns++ < 50)
+	if (p->turns == YIELDS) /* most have stopped by now, and need not be asked about */
+		p->ran = time_of(p->tid);
+	if (p->turns++ < YIELDS)
 		sched_yield();
 	else
 		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
@@ -248,7 +256,7 @@ int thread_wait(struct thread *t, uint64_t asleep_ns)
 	int found;
 
 	while (!(found = look_for_stop(t->tid))) {
-		char state = patience.turns < 50 ? 'R' : state_of(t->tid);
+		char state = patience.turns < YIELDS ? 'R' : state_of(t->tid);
 
 		if (is_end(state))
 			return -ESRCH;
