@@ -358,13 +358,18 @@ static struct inject *new_process(pid_t pid)
 int process_look(pid_t pid, struct inject **out)
 {
 	struct inject *x = new_process(pid);
-	int err = x ? open_memory(x, NULL) : -ENOMEM;
 
-	if (err)
+	if (!x)
+		return -ENOMEM;
+	x->mem_fd = process_memory(pid, O_RDONLY);
+	if (x->mem_fd < 0) {
+		int err = x->mem_fd;
+
 		process_close(x);
-	else
-		*out = x;
-	return err;
+		return err;
+	}
+	*out = x;
+	return 0;
 }
 
 int process_open(pid_t pid, struct inject **out, struct diag *d)
@@ -450,9 +455,7 @@ int inject_open(pid_t pid, struct inject **out, struct diag *d)
 	int err = process_open(pid, &x, d);
 
 	if (!err)
-		err = ledger_refuse_second(x, d);
-	if (!err)
-		err = undo_old(x);
+		err = undo_old(x, d);
 	if (err)
 		process_close(x);
 	else

@@ -150,7 +150,8 @@ void process_beat(const struct inject *x);
 /* What inject_open() and inject_close() do, except for what other sessions left. */
 int process_open(pid_t pid, struct inject **out, struct diag *d);
 int process_memory(pid_t pid, int access); /* /proc/PID/mem, O_RDWR or O_RDONLY; -errno */
-/* To read its memory alone, also of one that cannot be traced because it has a debugger. */
+/* To read its memory alone, also of one that cannot be traced because it has a debugger. What it
+ * has mapped is not read. */
 int process_look(pid_t pid, struct inject **out);
 /* Is it stopped under our ptrace, as a command that has not begun is? */
 bool process_is_held(const struct inject *x);
@@ -430,8 +431,9 @@ int ledger_read(struct inject *x, uint64_t ledger, const struct ledger_head *hea
 bool ledger_pages(struct inject *x, const struct ledger_entry *entry, struct range *out);
 /* The site's semaphore is not raised any more. */
 int ledger_lower(struct inject *x, uint64_t ledger, uint64_t number);
-/* Find the ledgers of sessions that are over: how many. */
-int ledger_find_old(struct inject *x);
+/* Find the ledgers of sessions that are over: how many. -EBUSY with a message, as of
+ * ledger_refuse_second(). */
+int ledger_find_old(struct inject *x, struct diag *d);
 /* ... and use their pages of landings, since jumps may lead to no others. -ENOMEM. */
 int ledger_adopt_old(struct inject *x);
 /* -EBUSY: there is one of a session that is not over. Sites of two of them would overlap. */
@@ -512,7 +514,7 @@ int leave_sessions(struct inject *x, const struct threads *t, const uint64_t *le
  * *busy: a tracer that is not gone. All threads are stopped. */
 int undo_ledger(struct inject *x, uint64_t ledger, pid_t only, pid_t *busy);
 /* Undo what is in the ledgers of tracers that are gone, and unmap it; those that must stay are then
- * in x->old. 0 or -errno. */
-int undo_old(struct inject *x);
+ * in x->old. 0 or -errno; -EBUSY with a message: there is one of a tracer that is not gone. */
+int undo_old(struct inject *x, struct diag *d);
 
 #endif

@@ -308,19 +308,6 @@ bool ledger_pages(struct inject *x, const struct ledger_entry *entry, struct ran
 	       ledger_is_confirmed(x, entry);
 }
 
-int ledger_find_old(struct inject *x)
-{
-	uint64_t all[LEDGERS_MOST];
-	unsigned count = ledger_find(x, all);
-	struct ledger_head head;
-
-	x->old_count = 0;
-	for (unsigned i = 0; i < count; i++)
-		if (!ledger_open(x, all[i], &head) && !ledger_tracer_lives(&head))
-			x->old[x->old_count++] = all[i];
-	return (int)x->old_count;
-}
-
 int ledger_adopt_old(struct inject *x)
 {
 	struct ledger_head head;
@@ -333,30 +320,49 @@ int ledger_adopt_old(struct inject *x)
 	return err;
 }
 
-static bool find_living_tracer(struct inject *x, struct ledger_head *out)
+static int refuse_second(const struct inject *x, const struct ledger_head *head, struct diag *d)
 {
-	uint64_t all[LEDGERS_MOST];
-	unsigned count = ledger_find(x, all);
-
-	for (unsigned i = 0; i < count; i++)
-		if (!ledger_open(x, all[i], out) && ledger_tracer_lives(out))
-			return true;
-	return false;
-}
-
-int ledger_refuse_second(struct inject *x, struct diag *d)
-{
-	struct ledger_head head;
-
-	if (!find_living_tracer(x, &head))
-		return 0;
 	diag_error(d, -EBUSY, "user-mode-traced",
 		   "cannot trace process %d in user mode: process %d is tracing it already",
-		   (int)x->pid, (int)head.tracer);
-	if (head.names == names_of(getpid()))
-		diag_hint(d, "end it with 'kill %d', or use --kernel", (int)head.tracer);
+		   (int)x->pid, (int)head->tracer);
+	if (head->names == names_of(getpid()))
+		diag_hint(d, "end it with 'kill %d', or use --kernel", (int)head->tracer);
 	else
 		diag_hint(d, "its number is of another pid namespace: end it there, or use "
 			     "--kernel");
 	return -EBUSY;
+}
+
+/* `old` and *count: those of sessions that are over. */
+static int judge_ledgers(struct inject *x, uint64_t old[LEDGERS_MOST], unsigned *count,
+			 struct diag *d)
+{
+	uint64_t all[LEDGERS_MOST];
+	unsigned found = ledger_find(x, all);
+	struct ledger_head head;
+
+	*count = 0;
+	for (unsigned i = 0; i < found; i++) {
+		if (ledger_open(x, all[i], &head))
+			continue;
+		if (ledger_tracer_lives(&head))
+			return refuse_second(x, &head, d);
+		old[(*count)++] = all[i];
+	}
+	return 0;
+}
+
+int ledger_find_old(struct inject *x, struct diag *d)
+{
+	int err = judge_ledgers(x, x->old, &x->old_count, d);
+
+	return err ? err : (int)x->old_count;
+}
+
+int ledger_refuse_second(struct inject *x, struct diag *d)
+{
+	uint64_t old[LEDGERS_MOST];
+	unsigned count;
+
+	return judge_ledgers(x, old, &count, d);
 }

@@ -219,7 +219,7 @@ static int try_to_leave(void *arg)
 
 int inject_leave(struct inject *x)
 {
-	int err = x->ledger ? process_apart(x, try_to_leave, x) : 0;
+	int err = !x->ledger ? 0 : inject_has_ended(x) ? -ESRCH : process_apart(x, try_to_leave, x);
 
 	if (err == -ESRCH)
 		x->kept = 0;

@@ -80,14 +80,14 @@ static int undo_ledgers(struct undoing *u)
 }
 
 /* What is gone is not there any more for those who plan. */
-int undo_old(struct inject *x)
+int undo_old(struct inject *x, struct diag *d)
 {
 	struct undoing u = {.x = x};
-	int err;
+	int count = ledger_find_old(x, d), err;
 
-	u.count = (unsigned)ledger_find_old(x);
-	if (!u.count)
-		return 0;
+	if (count <= 0)
+		return count;
+	u.count = (unsigned)count;
 	memcpy(u.ledgers, x->old, sizeof(u.ledgers));
 	err = undo_ledgers(&u);
 	x->old_count = 0;
