@@ -218,6 +218,10 @@ int inject_write_stopped(struct inject *x, uint64_t address, const void *bytes, 
  * bytes are no longer those of the plan are left out: `form` becomes INJECT_NONE. */
 int inject_enable(struct inject *x, struct inject_site *sites, size_t count, struct diag *d);
 int inject_disable(struct inject *x, struct inject_site *sites, size_t count, struct diag *d);
+/* Call `fn` while all threads of the process are stopped, which are then not stopped anew for each
+ * step: for a process that waits for us. What `fn` returns; -errno with a message. It runs in a
+ * thread of its own. */
+int inject_held(struct inject *x, int (*fn)(void *arg), void *arg, struct diag *d);
 /* The end of a session: disable all its sites, and unmap what was mapped, in one stop. Where a
  * thread is in our code, wait until none is, for at most a second: all that was begun is then
  * complete. */

@@ -106,6 +106,7 @@ struct late_write {
 	struct buf bytes;
 };
 
+struct threads;
 struct inject {
 	pid_t pid;
 	int mem_fd;
@@ -136,7 +137,8 @@ struct inject {
 	uint64_t kept;	/* bytes that it had to leave */
 	struct late_write *late;
 	size_t late_count, late_cap;
-	pid_t poker; /* a thread that is stopped: read-only memory is written through it */
+	pid_t poker;	      /* a thread that is stopped: read-only memory is written through it */
+	struct threads *held; /* all are stopped, by the calling thread: inject_held() */
 	uint64_t waits[WAITS_MOST]; /* addresses: see inject_waits_at() */
 	unsigned wait_count;
 	uint8_t ss, dd;		   /* of the last nop5 */
@@ -157,10 +159,13 @@ int process_look(pid_t pid, struct inject **out);
 bool process_is_held(const struct inject *x);
 /* Stop all its threads, and let them go on; read-only memory can be written meanwhile, by the
  * calling thread. That must be one of its own (process_apart), unless the process is held. */
-struct threads;
 int process_stop(struct inject *x, struct threads *out);
+/* ... of which one can make system calls: threads_some_stopped(). */
+int process_stop_for_calls(struct inject *x, struct threads *out);
 void process_go(struct inject *x, struct threads *t);
 int process_apart(struct inject *x, int (*fn)(void *arg), void *arg);
+/* Has it locked any memory, or is that not known? (limits.c) */
+bool process_locks_memory(pid_t pid);
 /* The process that traces thread `tid` by ptrace; 0: none but this one. */
 pid_t process_debugger(pid_t tid);
 void process_close(struct inject *x);
@@ -199,6 +204,7 @@ int thread_wait(struct thread *t, uint64_t asleep_ns);
 	 THREAD_SIGNAL(SIGFPE) | THREAD_SIGNAL(SIGTRAP) | THREAD_SIGNAL(SIGSYS))
 /* Will it take one as soon as it goes on? */
 bool thread_has_fault(pid_t tid);
+#define ASLEEP_MOST 250000000u /* asleep for this time: nothing wakes it, as after vfork() */
 /* How long a thread is waited for: a second, or ten while it is runnable and no CPU runs it. */
 struct patience {
 	pid_t tid;
@@ -224,6 +230,10 @@ void thread_resume(const struct thread *t);
 /* Stop all, and those that they create meanwhile; and the processes that share their memory.
  * -ETIME: one goes on running; -EBUSY. */
 int threads_stop(pid_t pid, struct threads *out);
+int threads_stop_others(struct threads *t); /* that are not known yet */
+/* Where all sleep in the kernel, wait longer for the first of them. -ETIMEDOUT, -ESRCH; -EAGAIN:
+ * those that have stopped have a fault to take. */
+int threads_await_one(struct threads *t);
 /* Ask the threads of a process that are not known yet to stop. How many; -errno. */
 int threads_stop_new(struct threads *t, pid_t pid);
 int threads_wait(struct threads *t); /* for those that were asked; -ETIME */
@@ -247,7 +257,8 @@ int sharers_stop(struct threads *t);
 /* ---- remote.c: system calls of another process */
 
 struct remote;
-/* By a thread that is stopped; NULL: one that it stops, and lets go at the end. */
+/* By a thread that is stopped; NULL: one of those that inject_held() has stopped, else one that it
+ * stops, and lets go at the end. */
 int remote_begin(struct inject *x, const struct thread *stopped, struct remote **out,
 		 struct diag *d);
 /* What an error means, of these too: the result of a call is -ESRCH when the process has ended,

@@ -29,7 +29,6 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define ASLEEP_NS  250000000u /* asleep for this time: nothing wakes it, as after vfork() */
 #define HOME_TRIES 8
 
 #define HOME_LOW   0x100000000u
@@ -264,60 +263,24 @@ static int map_all_code(struct mapping *m)
 	return err;
 }
 
-/* All sleep in the kernel: one of them is waited for. */
-static int await_one(struct threads *t, const struct thread **out)
-{
-	for (size_t i = 0; i < t->count; i++) {
-		struct thread *one = &t->all[i];
-		int err;
-
-		if (one->is_sharer || one->is_ended)
-			continue;
-		if (one->is_stopped)
-			return -EAGAIN; /* it has a fault to take */
-		err = thread_wait(one, ASLEEP_NS);
-		one->is_stopped = !err;
-		*out = one;
-		return err;
-	}
-	return -ESRCH;
-}
-
-/* Stop all threads, one of which can make calls. */
-static int stop_for_calls(struct inject *x, struct threads *t, const struct thread **out)
-{
-	int err = process_stop(x, t);
-
-	if (err)
-		return err;
-	*out = threads_some_stopped(t);
-	err = *out ? 0 : await_one(t, out);
-	if (err)
-		process_go(x, t);
-	return err;
-}
-
 /* With all threads stopped: a child that another one forks meanwhile would have our descriptors for
  * good, and a file that another one opens would not have the number that it has untraced. */
 static int map_home_stopped(struct mapping *m)
 {
 	uint64_t start = clock_now();
-	const struct thread *thread = NULL;
 	struct threads threads;
-	int err;
+	int err = process_stop_for_calls(m->x, &threads);
 
-	do
-		err = stop_for_calls(m->x, &threads, &thread);
-	while (threads_are_awaited(err, start));
 	if (err)
 		return remote_refuse(m->x, err, m->d);
-	err = remote_begin(m->x, thread, &m->r, m->d);
+	err = remote_begin(m->x, threads_some_stopped(&threads), &m->r, m->d);
 	if (!err) {
 		err = map_home(m);
 		remote_end(m->r);
 	}
 	process_go(m->x, &threads);
-	m->x->pause.all_ns += clock_now() - start;
+	if (!m->x->held)
+		m->x->pause.all_ns += clock_now() - start;
 	return err;
 }
 
@@ -333,15 +296,16 @@ static int map_code_in_thread(struct mapping *m)
 	if (!err)
 		err = map_all_code(m);
 	remote_end(m->r);
-	m->x->pause.one_ns += clock_now() - start;
+	if (!m->x->held)
+		m->x->pause.one_ns += clock_now() - start;
 	return err;
 }
 
 static int map_in_thread(void *arg)
 {
 	struct mapping *m = arg;
-	bool is_held = process_is_held(m->x); /* then it has one thread */
-	int err = m->x->world.shared || is_held ? 0 : map_home_stopped(m);
+	bool are_stopped = m->x->held || process_is_held(m->x); /* then it has one thread */
+	int err = m->x->world.shared || are_stopped ? 0 : map_home_stopped(m);
 
 	return err ? err : map_code_in_thread(m);
 }
@@ -357,5 +321,5 @@ int inject_map(struct inject *x, int shared_fd, size_t shared_size, struct diag 
 
 	if (x->world.shared && x->space.mapped_count == x->space.planned_count)
 		return 0;
-	return process_is_held(x) ? map_in_thread(&m) : threads_apart(map_in_thread, &m);
+	return process_apart(x, map_in_thread, &m);
 }

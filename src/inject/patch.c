@@ -366,7 +366,8 @@ static int change_stopped(void *arg)
 	if (!err && c->leaves)
 		give_back(c->x, &threads);
 	process_go(c->x, &threads);
-	c->x->pause.all_ns += clock_now() - start;
+	if (!c->x->held)
+		c->x->pause.all_ns += clock_now() - start;
 	return err;
 }
 

@@ -28,8 +28,7 @@
 
 #define GET_RSEQ  0x420f /* a request of ptrace(2), since Linux 5.13 */
 #define MARGIN	  16
-#define ASLEEP_NS 250000000u /* asleep for this time: nothing wakes it, as after vfork() */
-#define LAST_PAGE 4096u	     /* of code: after the end of it there is padding */
+#define LAST_PAGE 4096u /* of code: after the end of it there is padding */
 
 enum remote_state {
 	REMOTE_READY,
@@ -160,7 +159,7 @@ static int try_some_thread(struct inject *x, struct thread *out)
 		*out = (struct thread){.tid = (pid_t)tid};
 		err = thread_stop(out, x->is_filtered);
 		if (!err)
-			err = thread_wait(out, ASLEEP_NS);
+			err = thread_wait(out, ASLEEP_MOST);
 		/* It would be taken for one that the stub has raised. */
 		if (!err && thread_has_fault(out->tid)) {
 			thread_resume(out);
@@ -355,6 +354,8 @@ int remote_begin(struct inject *x, const struct thread *stopped, struct remote *
 
 	if (!r)
 		return -ENOMEM;
+	if (!stopped && x->held)
+		stopped = threads_some_stopped(x->held);
 	r->x = x;
 	r->is_lent = stopped;
 	r->is_held = !stopped && process_is_held(x);

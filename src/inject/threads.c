@@ -423,20 +423,28 @@ int threads_wait(struct threads *t)
 	return err;
 }
 
-static int try_to_stop(pid_t pid, struct threads *out)
+int threads_stop_others(struct threads *t)
 {
 	int found, err;
 
-	*out = (struct threads){.pid = pid};
 	do {
-		found = threads_stop_new(out, pid);
-		err = threads_wait(out);
+		found = threads_stop_new(t, t->pid);
+		err = threads_wait(t);
 	} while (found > 0 && !err);
 	if (found >= 0 && !err)
-		err = sharers_stop(out);
-	if (found < 0 || err)
-		threads_resume(out);
+		err = sharers_stop(t);
 	return found < 0 ? found : err;
+}
+
+static int try_to_stop(pid_t pid, struct threads *out)
+{
+	int err;
+
+	*out = (struct threads){.pid = pid};
+	err = threads_stop_others(out);
+	if (err)
+		threads_resume(out);
+	return err;
 }
 
 bool threads_are_awaited(int err, uint64_t start)
@@ -474,6 +482,32 @@ const struct thread *threads_some_stopped(const struct threads *t)
 		    !thread_has_fault(t->all[i].tid))
 			return &t->all[i];
 	return NULL;
+}
+
+/* The first of its own that is asleep. -EAGAIN: one has a fault to take. */
+static int await_first(struct threads *t)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		struct thread *one = &t->all[i];
+		int err;
+
+		if (one->is_sharer || one->is_ended)
+			continue;
+		if (one->is_stopped)
+			return -EAGAIN;
+		err = thread_wait(one, ASLEEP_MOST);
+		one->is_stopped = !err;
+		one->is_asleep &= err != 0;
+		return err;
+	}
+	return -ESRCH;
+}
+
+int threads_await_one(struct threads *t)
+{
+	int err = threads_some_stopped(t) ? 0 : await_first(t);
+
+	return err || threads_some_stopped(t) ? err : -EAGAIN;
 }
 
 /* A thread of which that is not known may be anywhere. */

@@ -1,5 +1,6 @@
 /* Code in a running process: forms of sites, threads that run meanwhile, tracers that are killed.
  * The trampolines are made by hand, and count in shared memory. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -34,6 +35,7 @@ struct target {
 	char names[SITES][16];
 	struct inject_site sites[SITES];
 	int count;
+	bool is_held; /* stopped all the time while the code is put in */
 };
 
 struct tracer {
@@ -145,9 +147,33 @@ static size_t make_trampoline(uint8_t *out, uint64_t at_address, uint64_t counte
 }
 #endif
 
+struct attaching {
+	struct tracer *r;
+	struct target *t;
+};
+
+static int put_in(void *arg)
+{
+	struct tracer *r = ((struct attaching *)arg)->r;
+	struct target *t = ((struct attaching *)arg)->t;
+	uint8_t code[64];
+	int err = inject_map(r->x, r->fd, SHARED_SIZE, &r->d);
+
+	for (int i = 0; i < t->count && !err; i++) {
+		struct inject_site *s = &t->sites[i];
+		size_t len;
+
+		s->body = r->code + 64 * (uint64_t)i;
+		len = make_trampoline(code, s->body, inject_world(r->x)->shared + 8 * (uint64_t)i,
+				      s->resume);
+		err = inject_write(r->x, s->body, code, len);
+	}
+	return err ? err : inject_enable(r->x, t->sites, (size_t)t->count, &r->d);
+}
+
 static int attach(struct tracer *r, struct target *t)
 {
-	uint8_t code[64];
+	struct attaching a = {r, t};
 	int err;
 
 	*r = (struct tracer){.d = DIAG_INIT};
@@ -160,17 +186,7 @@ static int attach(struct tracer *r, struct target *t)
 	for (int i = 0; i < t->count; i++)
 		assert_int_equal(inject_plan(r->x, &t->sites[i]), 0);
 	assert_int_equal(inject_reserve(r->x, t->sites[0].pc, 4096, &r->code), 0);
-	err = inject_map(r->x, r->fd, SHARED_SIZE, &r->d);
-	for (int i = 0; i < t->count && !err; i++) {
-		struct inject_site *s = &t->sites[i];
-		size_t len;
-
-		s->body = r->code + 64 * (uint64_t)i;
-		len = make_trampoline(code, s->body, inject_world(r->x)->shared + 8 * (uint64_t)i,
-				      s->resume);
-		err = inject_write(r->x, s->body, code, len);
-	}
-	return err ? err : inject_enable(r->x, t->sites, (size_t)t->count, &r->d);
+	return t->is_held ? inject_held(r->x, put_in, &a, &r->d) : put_in(&a);
 }
 
 static int detach(struct tracer *r, struct target *t)
@@ -188,6 +204,18 @@ static void end(struct tracer *r)
 }
 
 /* ---- tests */
+
+static int count_entries(const char *path)
+{
+	DIR *dir = opendir(path);
+	int count = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
 
 /* Why a site cannot be patched. */
 #if defined(__aarch64__)
@@ -260,6 +288,32 @@ static void each_form_counts_every_call(void **state)
 		tell(&t, line, "");
 		assert_int_equal(r.counts[i], t.sites[i].form ? 1000 : 0);
 	}
+	end(&r);
+	assert_int_equal(stop(&t), 0);
+}
+
+/* One that waits for its tracer anyway is stopped once, and has no descriptor more afterwards. */
+static void all_may_be_done_in_one_stop(void **state)
+{
+	struct target t;
+	struct tracer r;
+	char path[64];
+	int before, after;
+
+	(void)state;
+	start(&t, 0);
+	tell(&t, "hot 2", "");
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)t.puppet.pid);
+	before = count_entries(path);
+	t.is_held = true;
+	assert_int_equal(attach(&r, &t), 0);
+	after = count_entries(path);
+	assert_int_equal(after, before);
+	assert_int_equal(inject_pause(r.x)->threads, 3);
+	tell(&t, "run pun 1000", "");
+	assert_true(r.counts[site(&t, "pun") - t.sites] >= 1000);
+	assert_true(tell(&t, "quiet", "calls") > 0);
+	assert_int_equal(detach(&r, &t), 0);
 	end(&r);
 	assert_int_equal(stop(&t), 0);
 }
@@ -471,13 +525,14 @@ static void kill_a_tracer_after(struct target *t, useconds_t usecs)
 	waitpid(tracer, NULL, 0);
 }
 
-static void kill_tracers_often(bool with_signals)
+static void kill_tracers_often(bool with_signals, bool is_held)
 {
 	struct target t;
 	struct tracer r;
 	struct diag d = DIAG_INIT;
 
 	start(&t, 0);
+	t.is_held = is_held;
 	if (with_signals)
 		tell(&t, "signals", "");
 	tell(&t, "hot 2", "");
@@ -502,14 +557,21 @@ static void kill_tracers_often(bool with_signals)
 static void a_tracer_may_be_killed_at_any_moment(void **state)
 {
 	(void)state;
-	kill_tracers_often(false);
+	kill_tracers_often(false, false);
 }
 
 /* A thread that went on alone may be in a handler, which returns to where it went on. */
 static void a_tracer_may_be_killed_while_signals_are_handled(void **state)
 {
 	(void)state;
-	kill_tracers_often(true);
+	kill_tracers_often(true, false);
+}
+
+static void a_tracer_may_be_killed_while_it_keeps_all_threads_stopped(void **state)
+{
+	(void)state;
+	kill_tracers_often(false, true);
+	kill_tracers_often(true, true);
 }
 
 /* With none left there is no pair of sockets, with two the message comes without the memory. */
@@ -937,6 +999,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_form_counts_every_call),
+		cmocka_unit_test(all_may_be_done_in_one_stop),
 		cmocka_unit_test(threads_run_while_sites_are_switched),
 		cmocka_unit_test(threads_that_are_made_meanwhile_are_stopped_too),
 		cmocka_unit_test(children_of_vfork_are_stopped_too),
@@ -948,6 +1011,7 @@ int main(void)
 		cmocka_unit_test(a_tracer_may_be_killed_at_any_moment),
 		cmocka_unit_test(a_tracer_may_be_killed_while_signals_are_handled),
 		cmocka_unit_test(a_process_without_a_free_descriptor_is_at_its_limit),
+		cmocka_unit_test(a_tracer_may_be_killed_while_it_keeps_all_threads_stopped),
 		cmocka_unit_test(what_a_killed_tracer_left_is_cleaned),
 		cmocka_unit_test(the_process_may_be_killed),
 		cmocka_unit_test(the_process_may_be_killed_while_its_threads_are_awaited),

@@ -455,8 +455,7 @@ static void expect_records(struct native_process *p, const struct native_store *
 	}
 }
 
-int native_process_arm(struct native_process *p, const struct native_store *s, bool follow,
-		       struct diag *d)
+static int arm(struct native_process *p, const struct native_store *s, bool follow, struct diag *d)
 {
 	int err = 0;
 	struct native_place place;
@@ -491,6 +490,28 @@ int native_process_arm(struct native_process *p, const struct native_store *s, b
 	if (!err)
 		knock_judge(p);
 	return err;
+}
+
+struct arming {
+	struct native_process *p;
+	const struct native_store *s;
+	bool follow;
+	struct diag *d;
+};
+
+static int arm_stopped(void *arg)
+{
+	const struct arming *a = arg;
+
+	return arm(a->p, a->s, a->follow, a->d);
+}
+
+int native_process_arm(struct native_process *p, const struct native_store *s, bool follow,
+		       struct diag *d)
+{
+	struct arming a = {p, s, follow, d};
+
+	return p->is_waiting ? inject_held(p->x, arm_stopped, &a, d) : arm(p, s, follow, d);
 }
 
 unsigned native_process_renew(struct native_process *p)

@@ -45,6 +45,7 @@ struct native_process {
 	unsigned looks, next_look; /* since then; when more memory may be added */
 	struct memory_range image; /* of the site that was looked at last */
 	bool is_ready;		   /* its process page is written */
+	bool is_waiting;	   /* for us, in its agent: it may be stopped all the time */
 	uint64_t lang;		   /* number of its program's struct lang_place ... */
 	bool has_lang;		   /* ... if it was given one */
 	bool knocks;		   /* a thread that has loaded a library waits for us */

@@ -169,7 +169,9 @@ static int look_at_files(struct native *e, struct native_process *p, bool is_ear
 	if (err || (p->count == before && !wants_more && !turned &&
 		    !(is_early && native_process_renew(p))))
 		return err;
+	p->is_waiting = is_new && is_early;
 	err = native_arm(e, p, d);
+	p->is_waiting = false;
 	if (!is_early && !is_new && !err)
 		expect_knock(e, p, knocks, d);
 	return err;
