@@ -471,11 +471,11 @@ int process_stop_for_calls(struct inject *x, struct threads *out)
 
 	do {
 		err = process_stop(x, out);
-		if (err)
-			continue;
-		err = threads_await_one(out);
-		if (err)
-			process_go(x, out);
+		if (!err) {
+			err = threads_await_one(out);
+			if (err)
+				process_go(x, out);
+		}
 	} while (threads_are_awaited(err, start));
 	return err;
 }

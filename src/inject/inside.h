@@ -283,7 +283,13 @@ int limits_refuse_files(pid_t pid, struct diag *d);
 /* ---- pass.c: a descriptor of ours becomes one of the process, by way of `scratch`, 512 bytes that
  * it can write. Its number there; -ENOSPC: none is left; -errno. */
 
-int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch);
+/* What the process has then: the descriptor, and the ends of the sockets; -1: closed. */
+struct passed {
+	int fds[3];
+};
+
+int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch, struct passed *out);
+void pass_end(struct remote *r, struct passed *p); /* close them */
 
 /* ---- plan.c, jumps.c, padding.c */
 

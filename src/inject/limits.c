@@ -92,6 +92,15 @@ static uint64_t status_bytes(struct str status, const char *name)
 	return status_value(status, name, 10) << 10;
 }
 
+bool process_locks_memory(pid_t pid)
+{
+	struct buf text = BUF_INIT;
+	bool locks = process_status(pid, &text) || status_bytes(buf_as_str(&text), "VmLck");
+
+	buf_free(&text);
+	return locks;
+}
+
 static int read_usage(pid_t pid, struct usage *u)
 {
 	struct buf text = BUF_INIT;

@@ -42,6 +42,7 @@ struct mapping {
 	int shared_fd;
 	size_t shared_size;
 	bool shared_is_mapped;
+	bool locks;	   /* memory that it maps */
 	size_t part_count; /* of the parts, those that are mapped */
 	struct diag *d;
 };
@@ -83,18 +84,23 @@ static int map_own(struct mapping *m, uint64_t at)
 	return done < 0 ? refuse_call(m, done, "keep memory from its children") : 0;
 }
 
-/* A process that locks all memory that it maps (mlockall(2) with MCL_FUTURE) would have pages for
- * all of this at once, and for good. It gets none as long as it may not touch it. */
+/* A process that locks all memory that it maps (mlockall(2) with MCL_FUTURE), and so has locked
+ * map_own()'s, would have pages for all of this at once, and for good. It gets none as long as it
+ * may not touch it. */
 static int map_part(struct mapping *m, int64_t fd, uint64_t offset, size_t size)
 {
+	const uint64_t may = PROT_READ | PROT_WRITE;
 	uint64_t at = m->x->world.shared + offset;
-	int64_t done = CALL(m->r, SYS_mmap, at, size, PROT_NONE,
+	int64_t done = CALL(m->r, SYS_mmap, at, size, m->locks ? PROT_NONE : may,
 			    (uint64_t)(MAP_SHARED | MAP_FIXED_NOREPLACE), (uint64_t)fd, offset);
 
 	if (done < 0)
 		return (int)done;
-	CALL(m->r, SYS_munlock, at, size);
-	done = CALL(m->r, SYS_mprotect, at, size, PROT_READ | PROT_WRITE);
+	done = 0;
+	if (m->locks) {
+		CALL(m->r, SYS_munlock, at, size);
+		done = CALL(m->r, SYS_mprotect, at, size, may);
+	}
 	/* Or a core dump would contain all of it. */
 	CALL(m->r, SYS_madvise, at, size, MADV_DONTDUMP);
 	if (done >= 0 && m->x->world.is_private)
@@ -106,13 +112,15 @@ static int map_part(struct mapping *m, int64_t fd, uint64_t offset, size_t size)
 
 static int map_shared(struct mapping *m)
 {
-	int64_t fd = pass_fd(m->x, m->r, m->shared_fd, m->x->world.process);
+	struct passed passed;
+	int64_t fd = pass_fd(m->x, m->r, m->shared_fd, m->x->world.process, &passed);
 	int err;
 
 	if (fd == -ENOSPC)
 		return limits_refuse_files(m->x->pid, m->d);
 	if (fd < 0)
 		return refuse_call(m, fd, "receive the shared memory");
+	m->locks = process_locks_memory(m->x->pid);
 	err = map_part(m, fd, 0, m->shared_size);
 	m->shared_is_mapped = !err;
 	for (; m->part_count < m->x->part_count && !err; m->part_count += !err) {
@@ -120,7 +128,7 @@ static int map_shared(struct mapping *m)
 
 		err = map_part(m, fd, part->at, part->size);
 	}
-	CALL(m->r, SYS_close, (uint64_t)fd);
+	pass_end(m->r, &passed);
 	return err && err != -EEXIST ? refuse_call(m, err, "map the shared memory") : err;
 }
 

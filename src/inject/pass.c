@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 #ifndef SYS_pidfd_getfd
 #define SYS_pidfd_getfd 438
 #endif
@@ -105,12 +107,44 @@ static int64_t collect(struct inject *x, struct remote *r, int socket, uint64_t 
 	return fd;
 }
 
-int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch)
+#ifndef SYS_close_range
+#define SYS_close_range 436 /* Linux 5.9 */
+#endif
+
+/* The kernel takes the lowest numbers that are free, so these mostly follow each other: one call
+ * closes them all. */
+static bool close_at_once(struct remote *r, const struct passed *p)
+{
+	int64_t low = p->fds[0], high = low, sum = 0;
+
+	for (unsigned i = 0; i < COUNT(p->fds); i++) {
+		low = p->fds[i] < low ? p->fds[i] : low;
+		high = p->fds[i] > high ? p->fds[i] : high;
+		sum += p->fds[i];
+	}
+	return low >= 0 && high == low + 2 && sum == low + (low + 1) + high &&
+	       !CALL(r, SYS_close_range, (uint64_t)low, (uint64_t)high, 0);
+}
+
+void pass_end(struct remote *r, struct passed *p)
+{
+	bool are_closed = close_at_once(r, p);
+
+	for (unsigned i = 0; i < COUNT(p->fds); i++) {
+		if (!are_closed && p->fds[i] >= 0)
+			CALL(r, SYS_close, (uint64_t)p->fds[i]);
+		p->fds[i] = -1;
+	}
+}
+
+/* While other threads run, a child of fork would have what is not closed yet. */
+int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch, struct passed *out)
 {
 	static const char zeros[ENDS + sizeof(struct letter)];
 	int ends[2] = {-1, -1}, ours;
 	int64_t done = CALL(r, SYS_socketpair, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, scratch);
 
+	*out = (struct passed){{-1, -1, -1}};
 	if (done < 0)
 		return done == -EMFILE ? -ENOSPC : done;
 	done = inject_read(x, scratch, ends, sizeof(ends));
@@ -122,8 +156,11 @@ int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch)
 		done = post(ours, fd);
 	if (!done)
 		done = collect(x, r, ends[1], scratch + ENDS);
-	for (unsigned i = 0; i < 2; i++)
-		CALL(r, SYS_close, (uint64_t)ends[i]);
+	*out = (struct passed){{-1, ends[0], ends[1]}};
+	if (done < 0 || !x->held)
+		pass_end(r, out);
+	if (done >= 0)
+		out->fds[0] = (int)done;
 	if (ours >= 0)
 		close(ours);
 	inject_write(x, scratch, zeros, sizeof(zeros));
