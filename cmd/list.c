@@ -10,7 +10,7 @@
 #include "options.h"
 
 #define NO_PROBES_HINT \
-	"hint: programs have probes when they are built with <sys/sdt.h> or a similar header"
+	"programs have probes when they are built with <sys/sdt.h> or a similar header"
 
 struct list_options {
 	pid_t pid; /* 0: none */
@@ -157,7 +157,7 @@ static void say_none(struct nopal_sites *probes, const char *name)
 		say_hint("it is linked with '%s', which has %zu: nopal list %s", library, count,
 			 library);
 	else
-		fprintf(stderr, "%s%s\n", note ? "hint: " : NO_PROBES_HINT, note ? note : "");
+		say_hint("%s", note ? note : NO_PROBES_HINT);
 	free(library);
 }
 
@@ -211,10 +211,11 @@ static bool find_all(struct nopal_sites *probes, const struct list_options *o, i
 	}
 	found = o->all ? nopal_sites_system(probes, d) : nopal_sites_process(probes, o->pid, d);
 	if (!found && o->all)
-		say_error("no process has mapped a file with probes\n" NO_PROBES_HINT);
+		say_error("no process has mapped a file with probes");
 	else if (!found)
-		say_error("process %d has not mapped a file with probes\n" NO_PROBES_HINT,
-			  (int)o->pid);
+		say_error("process %d has not mapped a file with probes", (int)o->pid);
+	if (!found)
+		say_hint(NO_PROBES_HINT);
 	return found > 0;
 }
 

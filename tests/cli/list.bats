@@ -144,6 +144,15 @@ END
 	[ "$output" = "usdt:$pairs:shop:order__done" ]
 }
 
+@test "-p: a process without probes, whose hint was in the line of the error" {
+	sleep 1000 3>&- &
+	run "$NOPAL" list -p $!
+	kill $!
+	[ "$status" = 1 ]
+	[ "${lines[0]}" = "nopal: error: process $! has not mapped a file with probes" ]
+	[[ "${lines[1]}" == "hint: programs have probes when "* ]]
+}
+
 @test "-p: a program that was deleted" {
 	[ "$(id -u)" = 0 ] || skip "needs root, for /proc/PID/map_files"
 	start_waiting "$tick" wait
