@@ -70,7 +70,7 @@ static const struct limit {
 	{ RLIMIT_AS,      has_addresses, offsetof(struct usage, addresses), "addresses (RLIMIT_AS)",          "--as"      },
 	{ RLIMIT_MEMLOCK, has_lock,      offsetof(struct usage, addresses), "locked memory (RLIMIT_MEMLOCK)", "--memlock" },
 	{ RLIMIT_DATA,    has_data,      offsetof(struct usage, data),      "data (RLIMIT_DATA)",             "--data"    },
-	{ RLIMIT_STACK,   has_stack,     offsetof(struct usage, stack),     "its stack (RLIMIT_STACK)",       "--stack"   },
+	{ RLIMIT_STACK,   has_stack,     offsetof(struct usage, stack),     "the stack (RLIMIT_STACK)",       "--stack"   },
 	{ RLIMIT_NOFILE,  has_files,     offsetof(struct usage, files),     "open files (RLIMIT_NOFILE)",     "--nofile"  },
 };
 
@@ -125,12 +125,13 @@ static int refuse(pid_t pid, const struct limit *l, uint64_t limit, const struct
 	const struct share *share = (const void *)((const char *)u + l->share);
 	bool is_count = l->resource == RLIMIT_NOFILE;
 	unsigned shift = is_count ? 0 : 10;
-	int err = diag_error(d, -ENOSPC, "user-mode-limit",
-			     "cannot trace process %d in user mode: its limit of %s is %llu%s, it "
-			     "has %llu of them, and a session needs %llu",
-			     (int)pid, l->name, (unsigned long long)(limit >> shift),
-			     is_count ? "" : " KiB", (unsigned long long)(share->has >> shift),
-			     (unsigned long long)(share->needs >> shift));
+	int err = diag_error(
+		d, -ENOSPC, "user-mode-limit",
+		"cannot trace process %d in user mode: its limit of %s is %llu%s, of which "
+		"%llu are used, and a session needs %llu",
+		(int)pid, l->name, (unsigned long long)(limit >> shift), is_count ? "" : " KiB",
+		(unsigned long long)(share->has >> shift),
+		(unsigned long long)(share->needs >> shift));
 
 	diag_hint(d,
 		  "raise it by 'prlimit %s=unlimited --pid %d', or trace with --kernel, as root; "

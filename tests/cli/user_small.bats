@@ -263,7 +263,7 @@ refused() {
 	run "$NOPAL" --engine=native -p $target -e "usdt:$dir/keys:keys:one { @n = count() }"
 	echo "$output"
 	[ "$status" != 0 ]
-	grep -qE "error: cannot trace process $target in user mode: its limit of $2 is [0-9]+( KiB)?, it has [0-9]+ of them, and a session needs [0-9]+" <<<"$output"
+	grep -qE "error: cannot trace process $target in user mode: its limit of $2 is [0-9]+( KiB)?, of which [0-9]+ are used, and a session needs [0-9]+" <<<"$output"
 	says user-mode-limit "in user mode: its limit of"
 	grep -q "hint: raise it by 'prlimit ${1%=*}=unlimited --pid $target'" <<<"$output"
 	echo "$before KiB, then $(addresses)"
@@ -283,7 +283,7 @@ refused() {
 	refused --as=3000000 'addresses \(RLIMIT_AS\)'
 	refused --nofile=4 'open files \(RLIMIT_NOFILE\)'
 	refused --data=100000 'data \(RLIMIT_DATA\)'
-	refused --stack=100000 'its stack \(RLIMIT_STACK\)'
+	refused --stack=100000 'the stack \(RLIMIT_STACK\)'
 }
 
 @test "a process that came near a limit while the session began was traced by nobody" {
