@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "engine/native/file_kind.h"
+#include "elf/kind.h"
 #include "engine/native/knock.h"
 
 /* A library that is not mapped yet, or may be unloaded, and loaded again. The sites of one file

@@ -14,9 +14,9 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "elf/kind.h"
 #include "engine/interp/interp.h"
 #include "engine/native/agent.h"
-#include "engine/native/file_kind.h"
 #include "engine/native/knock.h"
 #include "engine/native/native.h"
 

@@ -1,6 +1,6 @@
 /* Read from the file's headers: a program is linked for a fixed address, is marked as a program
  * that may be anywhere (DF_1_PIE), or names the dynamic loader that begins it. */
-#include "engine/native/file_kind.h"
+#include "elf/kind.h"
 
 #include <elf.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 /* What a file with probes is to its tracer: a library, or a program that waits or does not. */
-#ifndef NOPAL_ENGINE_NATIVE_FILE_KIND_H
-#define NOPAL_ENGINE_NATIVE_FILE_KIND_H
+#ifndef NOPAL_ELF_KIND_H
+#define NOPAL_ELF_KIND_H
 
 #include <stdbool.h>
 
