@@ -159,6 +159,65 @@ mark_log() {
 	done
 }
 
+# Copies that are loaded while a session runs: nobody raised their words, and the kernel left breakpoints in them.
+start_copies() {
+	rm -f to_program from_program
+	build_library lib.so -fuse-ld=bfd
+	build main -fuse-ld=bfd
+	mark_log
+	start_program ./main 0 ./lib.so
+}
+load_copies() {
+	echo "load ./lib.so" >&6
+	echo "load ./lib.so" >&6
+	awaits are_raised
+	[[ "$(fires 100)" == "seen 0 100 100 100 words 0 "* ]]
+}
+are_raised() { [[ "$(fires 0)" =~ words\ 0(\ [1-9][0-9]*){3}$ ]]; }
+are_lowered() { [ "$(fires 0)" = "seen 0 100 100 100 words 0 0 0 0" ]; }
+
+@test "of copies of a library that came later only the first one was traced" {
+	for process in '' 1; do
+		start_copies
+		trace_sem "usdt:./lib.so:sem:ev { @ = count(); }" ${process:+-p $program}
+		load_copies
+		stop_tracer
+		are_lowered
+		[ "$(xargs <"$output_file")" = "@: 300" ]
+		says semaphores-late "had them raised" "$messages"
+		nothing_stays
+		end_program
+	done
+}
+
+@test "a tracer that was killed left breakpoints in copies of a library, and their words raised" {
+	start_copies
+	trace_sem "usdt:./lib.so:sem:ev { @ = count(); }"
+	load_copies
+	kill -9 $tracer
+	awaits are_lowered
+	nothing_stays
+	end_program
+}
+
+@test "two tracers of copies of a library, which end one after the other" {
+	start_copies
+	trace_sem "usdt:./lib.so:sem:ev { @ = count(); }"
+	first=$tracer
+	mv "$output_file" first_output
+	trace_sem "usdt:./lib.so:sem:ev { @ = count(); }" -p $program
+	load_copies
+	stop_tracer
+	[ "$(xargs <"$output_file")" = "@: 300" ]
+	[[ "$(fires 0)" =~ words\ 0(\ [1-9][0-9]*){3}$ ]]
+	fires 100
+	tracer=$first stop_tracer
+	[ "$(xargs <first_output)" = "@: 600" ]
+	[ "$(fires 0)" = "seen 0 200 200 200 words 0 0 0 0" ]
+	nothing_stays
+	end_program
+}
+
 @test "the keeper of raised words keeps nothing else open, and says when it is gone" {
 	start_program ./lld 0
 	trace_sem 'usdt:*:sem:ev { @ = count(); }'

@@ -1,8 +1,8 @@
 /* Probes that fire only when their semaphore is raised.
  *
  *   semaphores N [LIBRARY]...   fire each probe N times, and print how often each did, and all
- * words semaphores 0 [LIBRARY]...   for each line of the input: a number as above; "fork": an
- * orphan that prints its words when the file "ask" is there
+ * words semaphores 0 [LIBRARY]...   for each line of the input: a number as above; "load
+ * LIBRARY": one more copy; "fork": an orphan that prints its words when the file "ask" is there
  *
  * With LIBRARY defined this is the library: each argument loads one more copy of it. */
 #ifndef _GNU_SOURCE
@@ -98,6 +98,11 @@ int main(int argc, char **argv)
 	while (argc > 1 && !atoi(argv[1]) && fgets(line, sizeof(line), stdin)) {
 		pid_t self = getpid();
 
+		line[strcspn(line, "\n")] = 0;
+		if (!strncmp(line, "load ", 5) && count < MOST) {
+			add(line + 5);
+			continue;
+		}
 		if (strncmp(line, "fork", 4)) {
 			fire_all(atoi(line));
 			continue;

@@ -115,19 +115,19 @@ static int bpf_open(const struct engine_options *options, struct engine **out, s
 
 static void detach_now(struct bpf_engine *e)
 {
-	semaphores_end(&e->semaphores);
 	links_close(&e->uprobes);
 	links_close(&e->links);
+	semaphores_end(&e->semaphores);
 }
 
 static void bpf_detach(struct engine *engine)
 {
 	struct bpf_engine *e = (struct bpf_engine *)engine;
 
-	semaphores_end(&e->semaphores);
 	if (e->options.detach_later && e->uprobes.is_slow && bpf_hand_over(e))
-		return;
-	detach_now(e);
+		semaphores_end(&e->semaphores);
+	else
+		detach_now(e);
 }
 
 /* Closing the links waits for the programs that run, too. */
@@ -218,7 +218,7 @@ static int raise_semaphores(struct bpf_engine *e, const struct loaded *l, struct
 			err = semaphores_add(&e->semaphores, &l->unit);
 	if (err)
 		return err;
-	e->engine.wants_news |= e->semaphores.any_ours;
+	e->engine.wants_news |= e->semaphores.wants_news;
 	semaphores_raise(&e->semaphores, e->world.pids, e->world.pid_count);
 	semaphores_renew(&e->semaphores, d);
 	return 0;

@@ -23,6 +23,10 @@
 #include "symbols/maps.h"
 
 #define STAT_STARTED 22 /* place in /proc/PID/stat: when it was forked, in ticks since boot */
+#define COPY_RAISE   64 /* more than a process has copies of a library: glibc's dlmopen() makes 15 \
+			 */
+#define SETTLE_NS 1000000000u /* for the kernel to remove its breakpoints */
+#define PAUSE_NS  1000000
 
 /* A word that was raised. */
 struct kept {
@@ -39,10 +43,18 @@ struct memory {
 	struct buf *maps; /* text of /proc/PID/maps */
 };
 
+enum pass {
+	PASS_LOWER,  /* words by 1; those of copies as in the next one */
+	PASS_SETTLE, /* words of copies to 0, if nobody traces them any more */
+	PASS_LAST,   /* ... the others by what they were raised by */
+};
+
 struct kept_list {
 	struct kept *items;
 	size_t count, cap;
 	struct buf maps;
+	enum pass pass;
+	bool is_unsettled; /* in this pass */
 };
 
 /* ---- processes */
@@ -104,26 +116,40 @@ static bool shares_memory(pid_t a, pid_t b)
 
 /* ---- words */
 
-/* By calls that write only what the process itself may write. */
-static int word_access(pid_t pid, uint64_t address, uint16_t *value, bool writes)
+static int result_of(ssize_t done, size_t size)
 {
-	struct iovec own = {value, sizeof(*value)},
-		     other = {(void *)(uintptr_t)address, sizeof(*value)};
-	ssize_t done = writes ? process_vm_writev(pid, &own, 1, &other, 1, 0)
-			      : process_vm_readv(pid, &own, 1, &other, 1, 0);
+	return done == (ssize_t)size ? 0 : done < 0 ? -errno : -EFAULT;
+}
 
-	return done == sizeof(*value) ? 0 : done < 0 ? -errno : -EFAULT;
+static int read_at(pid_t pid, uint64_t address, void *out, size_t size)
+{
+	struct iovec own = {out, size}, other = {(void *)(uintptr_t)address, size};
+
+	return result_of(process_vm_readv(pid, &own, 1, &other, 1, 0), size);
+}
+
+/* By a call that writes only what the process itself may write. */
+static int word_write(pid_t pid, uint64_t address, uint16_t value)
+{
+	struct iovec own = {&value, sizeof(value)},
+		     other = {(void *)(uintptr_t)address, sizeof(value)};
+
+	return result_of(process_vm_writev(pid, &own, 1, &other, 1, 0), sizeof(value));
 }
 
 static int word_change(pid_t pid, uint64_t address, int by)
 {
 	uint16_t value;
-	int err = word_access(pid, address, &value, false);
+	int err = read_at(pid, address, &value, sizeof(value));
 
-	if (err || (by < 0 && !value) || (by > 0 && value == UINT16_MAX))
+	if (err || value + by < 0 || value + by > UINT16_MAX)
 		return err;
-	value = (uint16_t)(value + by);
-	return word_access(pid, address, &value, true);
+	return word_write(pid, address, (uint16_t)(value + by));
+}
+
+static int raise_of(const struct keeper_word *word)
+{
+	return word->site ? COPY_RAISE : 1;
 }
 
 /* ---- raising */
@@ -138,18 +164,16 @@ static int raise_word(struct kept_list *l, const struct keeper_word *word)
 		return err;
 	if (!has_file_at(&m, word))
 		return -EFAULT;
-	err = word_access(word->pid, word->address, &value, false);
+	err = read_at(word->pid, word->address, &value, sizeof(value));
 	if (err)
 		return err;
-	if (value && word->if_zero)
-		return 0;
 	for (size_t i = 0; i < l->count; i++)
 		if (l->items[i].word.address == word->address && value &&
 		    has_word(&m, &l->items[i]))
 			return 0;
 	if (array_grow(l->items, l->count, l->cap))
 		return -ENOMEM;
-	err = word_change(word->pid, word->address, 1);
+	err = word_change(word->pid, word->address, raise_of(word));
 	if (err)
 		return err;
 	l->items[l->count++] = (struct kept){.word = *word, .vdso = m.vdso, .raised = ticks_now()};
@@ -163,6 +187,23 @@ static int compare_kept(const void *x, const void *y)
 	const struct kept *a = x, *b = y;
 
 	return a->word.address < b->word.address ? -1 : a->word.address > b->word.address;
+}
+
+static bool is_traced(pid_t pid, const struct keeper_word *word)
+{
+	uint32_t code;
+
+	return read_at(pid, word->site, &code, sizeof(code)) || code != word->code;
+}
+
+static void lower_word(struct kept_list *l, pid_t pid, const struct keeper_word *word)
+{
+	if (word->site && !is_traced(pid, word))
+		word_write(pid, word->address, 0);
+	else if (l->pass == PASS_LAST ? word->site != 0 : l->pass == PASS_LOWER && !word->site)
+		word_change(pid, word->address, -raise_of(word));
+	else if (word->site)
+		l->is_unsettled = true;
 }
 
 /* Each word once in each memory, and one that a process shares with the one that it was raised in
@@ -181,17 +222,35 @@ static int lower_in(void *arg, pid_t pid)
 		if (k->word.address == last || !has_word(&m, k) || !has_file_at(&m, &k->word) ||
 		    shares_memory(pid, k->word.pid))
 			continue;
-		word_change(pid, k->word.address, -1);
+		lower_word(l, pid, &k->word);
 		last = k->word.address;
 	}
 	return 0;
 }
 
-static void lower_all(struct kept_list *l)
+static bool run_pass(struct kept_list *l, enum pass pass)
 {
-	qsort(l->items, l->count, sizeof(*l->items), compare_kept);
+	l->pass = pass;
+	l->is_unsettled = false;
 	if (l->count)
 		processes_each(lower_in, l);
+	return !l->is_unsettled;
+}
+
+static void lower_all(struct kept_list *l)
+{
+	const struct timespec pause = {0, PAUSE_NS};
+	uint64_t start = clock_now();
+	bool are_settled;
+
+	qsort(l->items, l->count, sizeof(*l->items), compare_kept);
+	are_settled = run_pass(l, PASS_LOWER);
+	while (!are_settled && clock_now() - start < SETTLE_NS) {
+		nanosleep(&pause, NULL);
+		are_settled = run_pass(l, PASS_SETTLE);
+	}
+	if (!are_settled)
+		run_pass(l, PASS_LAST);
 }
 
 void keeper_serve(int fd)

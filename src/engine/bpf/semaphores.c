@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "elf/kind.h"
 #include "find/process.h"
 #include "symbols/maps.h"
 
@@ -45,7 +47,7 @@ int semaphores_add(struct semaphores *s, const struct unit *u)
 			return -ENOMEM;
 		s->items[s->count++] = (struct semaphore){at->file, at->offset, at->sema_offset,
 							  at->sema_distance, at->sema_is_ours};
-		s->any_ours |= at->sema_is_ours;
+		s->wants_news = s->wants_news || at->sema_is_ours || file_kind(at->file).is_library;
 	}
 	if (s->count)
 		qsort(s->items, s->count, sizeof(*s->items), compare);
@@ -124,6 +126,15 @@ static size_t first_of(const struct semaphores *s, uint64_t inode)
 	return low;
 }
 
+/* In each of several copies the word is noted with its site. */
+static void note_site(struct keeper_word *word, const struct mapped_file *mapped,
+		      const struct semaphore *sema)
+{
+	if (pread(sema->file->fd, &word->code, sizeof(word->code), (off_t)sema->site) ==
+	    sizeof(word->code))
+		word->site = mapped->start + (sema->site - mapped->offset);
+}
+
 /* One mapping of code: the words of its sites. */
 static int raise_of(void *arg, const struct mapped_file *mapped)
 {
@@ -137,10 +148,8 @@ static int raise_of(void *arg, const struct mapped_file *mapped)
 	for (size_t i = first_of(s, mapped->inode);
 	     i < s->count && s->items[i].file->inode == mapped->inode; i++) {
 		const struct semaphore *sema = &s->items[i];
-		struct keeper_word word = {.device = mapped->device,
-					   .inode = mapped->inode,
-					   .pid = mapped->pid,
-					   .if_zero = !sema->is_ours};
+		struct keeper_word word = {
+			.device = mapped->device, .inode = mapped->inode, .pid = mapped->pid};
 
 		if (sema->site < mapped->offset ||
 		    sema->site - mapped->offset >= mapped->end - mapped->start)
@@ -152,6 +161,8 @@ static int raise_of(void *arg, const struct mapped_file *mapped)
 		}
 		if (!is_it || (!sema->is_ours && !copies))
 			continue;
+		if (!sema->is_ours)
+			note_site(&word, mapped, sema);
 		word.address =
 			mapped->start + (sema->site - mapped->offset) + (uint64_t)sema->distance;
 		take_result(q, mapped->pid, keeper_raise(&s->keeper, &word));

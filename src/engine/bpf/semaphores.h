@@ -4,6 +4,10 @@
  * a process has several copies of a library (dlmopen). Those words we raise in the memory of each
  * process, and lower them at the end.
  *
+ * In the words of copies the kernel counts, too, but it may raise one and lower another. Where it
+ * would lower 0 it leaves its breakpoint. So each has enough for that while we trace it, and is 0
+ * when its site has no breakpoint any more.
+ *
  * A child process, the keeper, does both, so that they are lowered after kill -9 of us, too: when
  * it hears no more of us, it lowers what it has raised, and ends. */
 #ifndef NOPAL_ENGINE_BPF_SEMAPHORES_H
@@ -21,7 +25,10 @@ struct keeper_word {
 	uint64_t address;
 	uint64_t device, inode; /* of its file, as /proc/PID/maps has them */
 	pid_t pid;
-	bool if_zero; /* raise it only if no tracer has */
+	/* Of one of several copies, else 0: where a site is that has it, and the bytes that are
+	 * there while nobody traces it. */
+	uint64_t site;
+	uint32_t code;
 };
 
 struct keeper {
@@ -32,7 +39,7 @@ struct keeper {
 /* 1: it is raised; 0: no need, it is already; -EFAULT: nothing writable is mapped there (yet);
  * -ESRCH; -EPERM; -EPIPE: the keeper was killed. */
 int keeper_raise(struct keeper *k, const struct keeper_word *word);
-/* Lower all, and wait until it is done. */
+/* Lower all, and wait until it is done. The kernel has been asked to remove its breakpoints. */
 void keeper_end(struct keeper *k);
 /* In the keeper, over its end of the socket; returns when the other end is closed. */
 void keeper_serve(int fd);
@@ -60,7 +67,8 @@ struct semaphores {
 	struct semaphore_wait *waits; /* owned */
 	size_t wait_count, wait_cap;
 	struct keeper keeper;
-	bool any_ours;
+	bool wants_news;	  /* mappings to come matter: of a file some words of which the
+				     kernel does not raise, or of a library, which may have copies */
 	uint64_t late, late_most; /* processes that began before their words were raised; ns */
 	uint64_t ended;		  /* ... that had ended by then */
 	int failed;		  /* why the first word that could not be raised was not; 0: none */
@@ -77,7 +85,7 @@ void semaphores_mapped(struct semaphores *s, pid_t pid, uint64_t inode, uint64_t
 /* Raise those, also where a file was not wholly mapped the last time; and warn, once, if some could
  * not be raised. */
 void semaphores_renew(struct semaphores *s, struct diag *d);
-/* Lower all; idempotent. */
+/* Lower all, as keeper_end(); idempotent. */
 void semaphores_end(struct semaphores *s);
 
 #endif
