@@ -17,19 +17,24 @@ static const char *self_name(void)
 }
 
 /* A message that is not about a text begins with our name, as those of say_error() do. */
-int show_messages(struct nopal_diag *d)
+void put_messages(FILE *out, struct nopal_diag *d)
 {
 	const char *line = nopal_diag_text(d);
 
-	fflush(stdout);
 	while (*line) {
 		size_t len = strcspn(line, "\n");
 		bool begins = !strncmp(line, "error: ", 7) || !strncmp(line, "warning: ", 9);
 
-		fprintf(stderr, "%s%s%.*s\n", begins ? self_name() : "", begins ? ": " : "",
-			(int)len, line);
+		fprintf(out, "%s%s%.*s\n", begins ? self_name() : "", begins ? ": " : "", (int)len,
+			line);
 		line += len + (line[len] == '\n');
 	}
+}
+
+int show_messages(struct nopal_diag *d)
+{
+	fflush(stdout);
+	put_messages(stderr, d);
 	return EXIT_FAILED;
 }
 

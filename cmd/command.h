@@ -38,7 +38,8 @@ extern const struct command command_list, command_trace, command_count, command_
 extern const struct command *const nopal_commands[];
 const struct command *find_command(const char *name); /* NULL: none has that name */
 
-/* Print the collected messages to stderr. Returns EXIT_FAILED. */
+void put_messages(FILE *out, struct nopal_diag *d); /* print the collected messages */
+/* ... to stderr. Returns EXIT_FAILED. */
 int show_messages(struct nopal_diag *d);
 /* Print "nopal: error: ..." and where to find help. Returns EXIT_USAGE. */
 int usage_error(const struct command *c, const char *format, ...)

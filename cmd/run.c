@@ -190,6 +190,25 @@ static int watch(struct nopal_trace *t, const struct run *run, struct outputs *o
 	return 0;
 }
 
+/* What is found while the run goes on is said at once, but not into a screen. */
+static void say_warnings(const struct run *run, struct outputs *outputs, struct nopal_diag *d)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out;
+
+	if (run->watch || nopal_diag_errors(d) || !nopal_diag_warnings(d))
+		return;
+	out = run->no_warnings ? NULL : open_memstream(&text, &len);
+	if (out) {
+		put_messages(out, d);
+		if (!fclose(out))
+			sink_take(&outputs->notices, text, len);
+	}
+	free(text);
+	nopal_diag_clear(d);
+}
+
 /* Until the run is over: 0, or -errno. */
 static int poll_events(struct nopal_trace *t, const struct run *run, struct outputs *outputs,
 		       struct nopal_diag *d)
@@ -202,6 +221,7 @@ static int poll_events(struct nopal_trace *t, const struct run *run, struct outp
 		more = nopal_trace_poll(t, ms, d);
 		if (signals_want_maps() && more > 0 && nopal_trace_signal(t, d))
 			more = -EIO;
+		say_warnings(run, outputs, d);
 		if (more > 0 && watch(t, run, outputs, false))
 			more = -ENOMEM;
 	}

@@ -182,6 +182,14 @@ as_nobody() {
 	! grep 'ended before' <<<"$output"
 }
 
+@test "a warning of a run was said only at its end" {
+	start_tracer "usdt:$tick:tick:loop { @n = count() }" --user -c "env -i $tick loop 30000 1 1000"
+	awaits grep -q '^nopal: warning: process .* began to run another program' "$messages"
+	kill -0 $tracer
+	stop_tracer
+	[ "$(grep -c 'began to run another program' "$messages")" = 1 ]
+}
+
 @test "a program that becomes another, and one that loads its library later" {
 	traces "sh -c 'exec $tick loop 100'"
 	grep -qx '@n: 100' <<<"$output"
