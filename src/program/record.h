@@ -124,11 +124,11 @@ struct run_fault {
 		FAULT_DIVIDE,
 		FAULT_SIGNAL,
 		FAULT_WRITE,
-		FAULT_INDEX,	/* of an array, and outside of it */
-		FAULT_UNSEEN,	/* a return whose call was not seen */
-		FAULT_LOOKUP,	/* -k: a key that is read, and not there */
-		FAULT_DELETION, /* -k: ... that is deleted */
-		FAULT_ASK,	/* user mode: of the system, by a process that must make no calls */
+		FAULT_INDEX,	  /* of an array, and outside of it */
+		FAULT_UNSEEN,	  /* a return whose call was not seen */
+		FAULT_LOOKUP,	  /* -k: a key that is read, and not there */
+		FAULT_DELETION,	  /* -k: ... that is deleted */
+		FAULT_ASK,	  /* user mode: no system call may be made in the process */
 		FAULT_MAP_MEMORY, /* user mode: a process cannot map more of the map */
 		FAULT_KINDS
 	} kind;

@@ -32,7 +32,7 @@ static const struct fault_text {
 	                       "Can't lookup map element because it does not exist.", "map_lookup_elem", 0 },
 	[FAULT_DELETION]   = { "deletion", "deletions", "of a map element that does not exist",
 	                       "Can't delete map element because it does not exist.", "map_delete_elem", -2 },
-	[FAULT_ASK]        = { "read",     "reads",     "failed: the process has a system call filter, and may not ask the system",
+	[FAULT_ASK]        = { "read",     "reads",     "failed: no system call may be made in the process (seccomp, userfaultfd)",
 	                       NULL, NULL, 0 },
 	[FAULT_LOOP_LIMIT] = { "loop",     "loops",     "cut short: it reached the limit of rounds", NULL, NULL, 0 },
 };

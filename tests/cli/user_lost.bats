@@ -262,7 +262,7 @@ walled() {
 	grep -qx '@c\[(unreadable)\]: 1000' "$dir/out"
 	grep -qx '@g\[0\]: 1000' "$dir/out"
 	grep -qx "@t\[$target\]: 1000" "$dir/out"
-	faults='warning: 1000 reads failed: the process has a system call filter, and may not ask the system'
+	faults='warning: 1000 reads failed: no system call may be made in the process (seccomp, userfaultfd)'
 	[ "$(cat "$dir/out" "$dir/err" | grep -c "$faults")" = 3 ]
 	grep -q "^-e:1:.*$faults" "$dir/out" "$dir/err"
 }

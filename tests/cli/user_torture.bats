@@ -356,6 +356,7 @@ come_and_go() {
 	tracer=
 	cat "$dir/out" "$dir/err"
 	says user-mode-pages "makes pages of its memory itself (userfaultfd)" "$dir/err"
+	grep -q '20 reads failed: no system call may be made in the process (seccomp, userfaultfd)' "$dir/err"
 	grep -qx '@\[(unreadable)\]: 20' "$dir/out"
 	exec 7>&-
 	wait $pid
