@@ -50,6 +50,7 @@ static void handle_stop(int sig)
 	if (!stops) {
 		stops = 1;
 		first_at = now;
+		signal(SIGTTOU, SIG_IGN); /* or a screen in the background could not be closed */
 		start_ticks();
 	} else if (stops == 1 && now - first_at >= SAME_MS) {
 		last_signal = sig;
@@ -138,6 +139,7 @@ void signals_catch(void)
 {
 	catch_interrupt();
 	catch_signal(SIGTERM, handle_stop, false);
+	catch_signal(SIGQUIT, handle_stop, false);
 	catch_signal(SIGHUP, handle_stop, false);
 	catch_signal(SIGUSR1, handle_maps, false);
 	catch_signal(SIGPIPE, handle_pipe, false);

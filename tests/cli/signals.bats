@@ -133,6 +133,20 @@ blocked_tracer() {
 	done
 }
 
+@test "SIGQUIT left in the program what user mode puts there, and printed nothing" {
+	"$tick" loop 1000000 1 1000 >/dev/null 3>&- &
+	target=$!
+	env --default-signal=QUIT "$NOPAL" -q --user -p $target -e "usdt:$tick:tick:loop { @n = count() } END { printf(\"end\\n\") }" >output 2>messages 3>&- &
+	tracer=$!
+	awaits grep -q memfd:nopal "/proc/$target/maps"
+	kill -QUIT "$tracer"
+	ends_within 10
+	[ "$status" = 0 ]
+	grep -qx end output
+	! grep nopal "/proc/$target/maps" || false
+	kill $target
+}
+
 @test "nohup: SIGHUP and SIGTERM stay ignored; SIGINT is caught in the background of a script" {
 	(trap '' HUP TERM INT; exec "$NOPAL" -q -e 'interval:s:100 { } END { printf("end\n") }') >output 2>messages 3>&- &
 	tracer=$!

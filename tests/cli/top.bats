@@ -143,3 +143,11 @@ shows() {
 	[ -n "${SAN:-}" ] || [ "$memory" -le 12288 ] # sanitizers need memory of their own
 	[ "$ticks" -le 25 ] # with compiling and attaching; the rest is a look a second
 }
+
+@test "a screen in the background of its terminal was stopped again by every signal that ends it" {
+	need_program tmux
+	./tick loop 100000 1 1000 3>&- &
+	tmux -L "$server" -f /dev/null new-session -d -x 100 -y 20 "sh -c 'timeout 1 $NOPAL top -p $!; echo \$? >code'"
+	awaits test -s code
+	[ "$(cat code)" = 124 ]
+}
