@@ -190,7 +190,7 @@ static int watch(struct nopal_trace *t, const struct run *run, struct outputs *o
 	return 0;
 }
 
-/* What is found while the run goes on is said at once, but not into a screen. */
+/* What is found while the run goes on is reported at once, but not on a screen. */
 static void say_warnings(const struct run *run, struct outputs *outputs, struct nopal_diag *d)
 {
 	char *text = NULL;

@@ -45,7 +45,7 @@ struct memory {
 
 enum pass {
 	PASS_LOWER,  /* words by 1; those of copies as in the next one */
-	PASS_SETTLE, /* words of copies to 0, if nobody traces them any more */
+	PASS_SETTLE, /* words of copies to 0, if no tracer is left */
 	PASS_LAST,   /* ... the others by what they were raised by */
 };
 

@@ -25,8 +25,8 @@ struct keeper_word {
 	uint64_t address;
 	uint64_t device, inode; /* of its file, as /proc/PID/maps has them */
 	pid_t pid;
-	/* Of one of several copies, else 0: where a site is that has it, and the bytes that are
-	 * there while nobody traces it. */
+	/* Of one of several copies, else 0: where a site is that has it, and its bytes in the
+	 * file. */
 	uint64_t site;
 	uint32_t code;
 };
