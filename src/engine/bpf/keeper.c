@@ -23,10 +23,9 @@
 #include "symbols/maps.h"
 
 #define STAT_STARTED 22 /* place in /proc/PID/stat: when it was forked, in ticks since boot */
-#define COPY_RAISE   64 /* more than a process has copies of a library: glibc's dlmopen() makes 15 \
-			 */
-#define SETTLE_NS 1000000000u /* for the kernel to remove its breakpoints */
-#define PAUSE_NS  1000000
+#define COPY_RAISE   64 /* glibc's dlmopen() makes at most 15 copies of a library */
+#define SETTLE_NS    1000000000u /* for the kernel to remove its breakpoints */
+#define PAUSE_NS     1000000
 
 /* A word that was raised. */
 struct kept {
