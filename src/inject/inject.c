@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/tracees.h"
 #include "symbols/maps.h"
 
 /* ---- reading and writing */
@@ -489,7 +490,7 @@ void process_go(struct inject *x, struct threads *t)
 
 int process_apart(struct inject *x, int (*fn)(void *arg), void *arg)
 {
-	return x->held || process_is_held(x) ? fn(arg) : threads_apart(fn, arg);
+	return x->held || process_is_held(x) ? fn(arg) : tracees_apart(fn, arg);
 }
 
 /* ---- stopped all the time */
@@ -527,7 +528,7 @@ int inject_held(struct inject *x, int (*fn)(void *arg), void *arg, struct diag *
 
 	if (process_is_held(x))
 		return fn(arg);
-	err = threads_apart(run_held, &h);
+	err = tracees_apart(run_held, &h);
 	if (!err)
 		return h.result;
 	return remote_refuse(x, err, d);

@@ -189,9 +189,6 @@ struct threads {
 	bool is_held; /* stopped before, and after */
 };
 
-/* Run `fn` in a thread of its own: it may trace threads by ptrace, which all go on when it ends,
- * those too that could not be stopped in time. Returns what `fn` returns; -EAGAIN. */
-int threads_apart(int (*fn)(void *arg), void *arg);
 /* Ask one thread to stop; -ESRCH, -EPERM, -EBUSY: another process traces it. */
 int thread_stop(struct thread *t, bool is_filtered);
 /* Until it has stopped; -ESRCH; -ETIMEDOUT: it sleeps in the kernel, for `asleep_ns` by now;

@@ -8,7 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +23,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/tracees.h"
 #include "symbols/maps.h"
 
 #define ASLEEP_NS   2000000u	/* asleep for this time: it waits for a child of vfork(), perhaps */
@@ -34,45 +35,6 @@
 #define STAT_MAX    8192
 #define STACK_WORDS 1024	/* read at once */
 #define STACK_MOST  (16u << 20) /* bytes of a stack that are looked at */
-
-/* ---- a thread of ours for it */
-
-struct errand {
-	int (*fn)(void *arg);
-	void *arg;
-	int result;
-};
-
-static void *run_errand(void *arg)
-{
-	struct errand *e = arg;
-
-	e->result = e->fn(e->arg);
-	return NULL;
-}
-
-int threads_apart(int (*fn)(void *arg), void *arg)
-{
-	struct errand e = {.fn = fn, .arg = arg};
-	sigset_t all, old;
-	pthread_t thread;
-	int err;
-
-	/* Signals are for the threads of the caller's program. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&thread, NULL, run_errand, &e);
-	if (!err) {
-		/* Each stop of a thread sends one: it would wake this thread for nothing. */
-		sigset_t meanwhile = old;
-
-		sigaddset(&meanwhile, SIGCHLD);
-		pthread_sigmask(SIG_SETMASK, &meanwhile, NULL);
-		pthread_join(thread, NULL);
-	}
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return err ? -err : e.result;
-}
 
 /* ---- what the kernel says of a thread */
 
@@ -181,10 +143,11 @@ bool patience_wait(struct patience *p)
 static int seize(pid_t tid, unsigned long options)
 {
 	bool once_more = true;
+	int err;
 
-	while (ptrace(PTRACE_SEIZE, tid, NULL, (void *)options)) {
-		if (errno != EPERM)
-			return -errno;
+	while ((err = tracees_seize(tid, options))) {
+		if (err != -EPERM)
+			return err;
 		if (is_end(state_of(tid)))
 			return -ESRCH;
 		if (process_debugger(tid))

@@ -5,7 +5,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include <time.h>
 
 #include "base/array.h"
+#include "base/tracees.h"
 
 #define THREADS_MOST 4096
 #define WAIT_MS	     2000 /* until a thread stops; one that waits for a disk is left out */
@@ -45,10 +45,13 @@ static bool wait_stopped(pid_t tid)
 
 static int stop_one(struct stopped *s, pid_t tid)
 {
+	int err;
+
 	if (array_grow(s->tids, s->count, s->cap))
 		return -ENOMEM;
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
-		return -errno;
+	err = tracees_seize(tid, 0);
+	if (err)
+		return err;
 	s->tids[s->count++] = tid;
 	return ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) ? -errno : 0;
 }
@@ -97,35 +100,29 @@ struct job {
 	pid_t pid;
 	lang_thread_fn *fn;
 	void *arg;
-	int err;
 };
 
-static void *run_job(void *arg)
+static int run_job(void *arg)
 {
-	struct job *job = arg;
+	const struct job *job = arg;
 	struct stopped s = {NULL, 0, 0};
+	int err = stop_all(&s, job->pid);
 
-	job->err = stop_all(&s, job->pid);
-	for (size_t i = 0; i < s.count && !job->err; i++)
+	for (size_t i = 0; i < s.count && !err; i++)
 		if (!wait_stopped(s.tids[i]))
 			s.tids[i] = 0;
-	for (size_t i = 0; i < s.count && !job->err; i++)
+	for (size_t i = 0; i < s.count && !err; i++)
 		if (s.tids[i])
-			job->err = job->fn(job->arg, s.tids[i], thread_pointer_of(s.tids[i]));
+			err = job->fn(job->arg, s.tids[i], thread_pointer_of(s.tids[i]));
 	free(s.tids);
-	return NULL;
+	return err;
 }
 
 /* By a thread of its own: when that ends, the kernel lets go all that it traces, also those that
  * have not stopped yet. */
 int lang_each_thread(pid_t pid, lang_thread_fn *fn, void *arg)
 {
-	struct job job = {pid, fn, arg, 0};
-	pthread_t thread;
-	int err = pthread_create(&thread, NULL, run_job, &job);
+	struct job job = {pid, fn, arg};
 
-	if (err)
-		return -err;
-	pthread_join(thread, NULL);
-	return job.err;
+	return tracees_apart(run_job, &job);
 }

@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/tracees.h"
 #include "help/check.h"
 #include "help/puppet.h"
 #include "inject/inject.h"
@@ -675,7 +676,7 @@ static void the_process_may_be_killed_while_its_threads_are_awaited(void **state
 	(void)state;
 	start(&t, 0);
 	tell(&t, "hot 2", "");
-	assert_int_equal(threads_apart(wait_for_killed, &t), -ESRCH);
+	assert_int_equal(tracees_apart(wait_for_killed, &t), -ESRCH);
 	assert_true(WIFSIGNALED(stop(&t)));
 }
 
