@@ -301,14 +301,23 @@ static int check_status(struct inject *x, struct diag *d)
 	return 0;
 }
 
+/* It would die: valgrind translates our jumps with the program's code. */
+static int refuse_valgrind(pid_t pid, struct diag *d)
+{
+	return diag_error(d, -ENOTSUP, "user-mode-valgrind",
+			  "cannot trace process %d in user mode: valgrind runs it", (int)pid);
+}
+
 static int check_program(struct inject *x, struct diag *d)
 {
 	unsigned char ident[20] = {0};
-	char path[64];
+	char path[64], name[4096] = "";
 	int fd;
 	bool is_64;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)x->pid);
+	if (readlink(path, name, sizeof(name) - 1) > 0 && strstr(name, "/valgrind/"))
+		return refuse_valgrind(x->pid, d);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : refuse_access(x->pid, -errno, d);

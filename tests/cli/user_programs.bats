@@ -167,7 +167,7 @@ trace_by_number() {
 	grep -q alive printed
 	grep -qx '@\[(unreadable)\]: 1000' out
 	grep -qx '@sum: 499500' out
-	grep -q "warning: 1000 reads failed: the process has a system call filter" told
+	grep -q "warning: 1000 reads failed: no system call may be made in the process (seccomp, userfaultfd)" told
 	rm -f go
 	start_strict nobody filter
 	run $(nobody) "$NOPAL" -p "$target" -e 'usdt:strict:fire { @ = count() }'
@@ -226,4 +226,24 @@ trace_by_number() {
 		grep -qx '@: 1000' out
 		[ ! -s told ]
 	done
+}
+
+@test "a program that valgrind runs died of the first probe, with the kernel's breakpoints too" {
+	need_program valgrind
+	tick=$(private tick)
+	for engine in --user --kernel; do
+		valgrind -q --tool=none "$tick" loop 3000 1 1000 >/dev/null 3>&- &
+		target=$!
+		awaits grep -q tick "/proc/$target/maps"
+		run "$NOPAL" $engine -p $target -e "usdt:$tick:tick:loop { @n = count() }"
+		[ "$status" = 1 ]
+		says valgrind "cannot trace process $target: valgrind runs the program"
+		wait $target
+	done
+	run "$NOPAL" -c "valgrind -q --tool=none $tick loop 10" -e "usdt:$tick:tick:loop { @n = count() }"
+	says valgrind "cannot trace the command: valgrind runs the program"
+	run "$NOPAL" --engine=native -c "sh -c 'valgrind -q --tool=none $tick loop 10; echo status \$?'" -e "usdt:$tick:tick:loop { @n = count() }"
+	echo "$output"
+	[[ "$output" == *"status 0"* ]]
+	says user-mode-child "valgrind runs it"
 }
