@@ -245,5 +245,5 @@ trace_by_number() {
 	run "$NOPAL" --engine=native -c "sh -c 'valgrind -q --tool=none $tick loop 10; echo status \$?'" -e "usdt:$tick:tick:loop { @n = count() }"
 	echo "$output"
 	[[ "$output" == *"status 0"* ]]
-	says user-mode-child "valgrind runs it"
+	says user-mode-valgrind "in user mode: valgrind runs it"
 }
