@@ -149,6 +149,7 @@ struct nopal_trace {
 	struct native_agent agent; /* that its programs load; fd -1: none */
 	struct str program_path;   /* of the command, when it has called exec; empty: none */
 	bool was_attached;	   /* its probes were armed */
+	unsigned rearms;	   /* how often the probes were attached again */
 	bool images_held; /* the command has no images yet: probes in the kernel see its exec */
 	struct pid_set
 		followed;	/* the process of -p or -c, and its children if they are followed */

@@ -293,7 +293,7 @@ static int rearm(struct nopal_trace *t, struct diag *d)
 	if (done != -ESRCH) /* it has ended by now, and with it the run */
 		diag_add_all(d, &said);
 	diag_free(&said);
-	if (done > 0)
+	if (done > 0 && t->rearms++ == 0)
 		diag_warn(d, "rearmed",
 			  "%s continued in another thread, by exec or because its main "
 			  "thread ended: events were missed until the probes were attached again",
