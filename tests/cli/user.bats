@@ -155,7 +155,7 @@ go_on() {
 		--as=2600000 addresses.*the kernel traces it
 		--as=2600000 $traced
 		--data=100000 data.*the kernel traces it
-		--stack=100000 its stack.*the kernel traces it
+		--stack=100000 the stack.*the kernel traces it
 		--core=0 $traced
 		--memlock=0 $traced
 		--nproc=1 $traced
