@@ -1,5 +1,5 @@
 /* valgrind translates the code of the program that it runs, and takes a breakpoint or a jump of
- * ours, which it meets there, for the program's own. So where code of programs is to be armed, a
+ * ours, which it meets there, for the program's own. So where code of programs must be armed, a
  * process that it runs is refused. */
 #include "session/session.h"
 
