@@ -494,11 +494,8 @@ static bool is_refused_by_user_mode(int err, const struct diag *said)
 int session_attach_engines(struct nopal_trace *t, struct diag *d)
 {
 	struct diag said = DIAG_INIT;
-	int err = session_check_valgrind(t, d);
+	int err = engine_attach(t->engine, &said);
 
-	if (err)
-		return err;
-	err = engine_attach(t->engine, &said);
 	if (is_refused_by_user_mode(err, &said) && has_choice(t) && !begins_with_maps(t)) {
 		err = leave_user_mode(t, &said, d);
 		session_await_stacks(t);

@@ -214,7 +214,6 @@ int session_note_program(struct nopal_trace *t, const struct program *p);
 /* Later images matter when a probe may be in any of them; all mappings matter when stacks will be
  * named; in user mode, what a process maps that ends before it is traced. */
 void session_open_watch(struct nopal_trace *t, struct diag *d);
-int session_check_valgrind(struct nopal_trace *t, struct diag *d); /* valgrind.c: -ENOTSUP */
 /* The engine must look again at what this process has mapped, or (0) all that are traced. */
 void session_renew(struct nopal_trace *t, pid_t pid);
 /* Look for probes in what was mapped lately, and attach them. */
