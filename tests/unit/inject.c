@@ -313,6 +313,8 @@ static void all_may_be_done_in_one_stop(void **state)
 	assert_int_equal(inject_pause(r.x)->threads, 3);
 	tell(&t, "run pun 1000", "");
 	assert_true(r.counts[site(&t, "pun") - t.sites] >= 1000);
+	while (!r.counts[site(&t, "jump") - t.sites]) /* its threads go on */
+		usleep(1000);
 	assert_true(tell(&t, "quiet", "calls") > 0);
 	assert_int_equal(detach(&r, &t), 0);
 	end(&r);
