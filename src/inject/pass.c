@@ -115,15 +115,10 @@ static int64_t collect(struct inject *x, struct remote *r, int socket, uint64_t 
  * closes them all. */
 static bool close_at_once(struct remote *r, const struct passed *p)
 {
-	int64_t low = p->fds[0], high = low, sum = 0;
+	int fd = p->fds[0], first = p->fds[1], second = p->fds[2];
 
-	for (unsigned i = 0; i < COUNT(p->fds); i++) {
-		low = p->fds[i] < low ? p->fds[i] : low;
-		high = p->fds[i] > high ? p->fds[i] : high;
-		sum += p->fds[i];
-	}
-	return low >= 0 && high == low + 2 && sum == low + (low + 1) + high &&
-	       !CALL(r, SYS_close_range, (uint64_t)low, (uint64_t)high, 0);
+	return first >= 0 && second == first + 1 && fd == second + 1 &&
+	       !CALL(r, SYS_close_range, (uint64_t)first, (uint64_t)fd, 0);
 }
 
 void pass_end(struct remote *r, struct passed *p)
