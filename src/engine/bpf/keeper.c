@@ -199,10 +199,10 @@ static void lower_word(struct kept_list *l, pid_t pid, const struct keeper_word 
 {
 	if (word->site && !is_traced(pid, word))
 		word_write(pid, word->address, 0);
-	else if (l->pass == PASS_LAST ? word->site != 0 : l->pass == PASS_LOWER && !word->site)
+	else if (l->pass == (word->site ? PASS_LAST : PASS_LOWER))
 		word_change(pid, word->address, -raise_of(word));
-	else if (word->site)
-		l->is_unsettled = true;
+	else
+		l->is_unsettled |= word->site != 0;
 }
 
 /* Each word once in each memory, and one that a process shares with the one that it was raised in

@@ -36,6 +36,7 @@ static int compare(const void *x, const void *y)
 
 int semaphores_add(struct semaphores *s, const struct unit *u)
 {
+	const struct file *seen = NULL;
 	size_t kept = 0;
 
 	for (uint32_t i = 0; i < u->site_count; i++) {
@@ -47,7 +48,9 @@ int semaphores_add(struct semaphores *s, const struct unit *u)
 			return -ENOMEM;
 		s->items[s->count++] = (struct semaphore){at->file, at->offset, at->sema_offset,
 							  at->sema_distance, at->sema_is_ours};
-		s->wants_news = s->wants_news || at->sema_is_ours || file_kind(at->file).is_library;
+		s->wants_news |=
+			at->sema_is_ours || (at->file != seen && file_kind(at->file).is_library);
+		seen = at->file;
 	}
 	if (s->count)
 		qsort(s->items, s->count, sizeof(*s->items), compare);
