@@ -58,14 +58,19 @@ static int end_seize(pid_t tid, bool is_seized)
 	return err;
 }
 
+static int seize(pid_t tid, unsigned long options)
+{
+	return ptrace(PTRACE_SEIZE, tid, NULL, (void *)options) ? -errno : 0;
+}
+
 int tracees_seize(pid_t tid, unsigned long options)
 {
 	int err, noted;
 
 	if (!own)
-		return ptrace(PTRACE_SEIZE, tid, NULL, (void *)options) ? -errno : 0;
+		return seize(tid, options);
 	begin_seize();
-	err = ptrace(PTRACE_SEIZE, tid, NULL, (void *)options) ? -errno : 0;
+	err = seize(tid, options);
 	noted = end_seize(tid, !err);
 	return err ? err : noted;
 }
