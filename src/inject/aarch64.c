@@ -242,6 +242,16 @@ int64_t cpu_interrupted(const struct user_regs_struct *regs)
 	return (int64_t)regs->regs[0] == -EINTR ? (int64_t)regs->regs[8] : -1;
 }
 
+uint64_t cpu_fourth(const struct user_regs_struct *regs)
+{
+	return regs->regs[3];
+}
+
+void cpu_set_fourth(struct user_regs_struct *regs, uint64_t value)
+{
+	regs->regs[3] = value;
+}
+
 bool cpu_repeat_call(pid_t tid, const struct cpu_call *before, struct user_regs_struct *regs)
 {
 	bool is_same = before->number == (int64_t)regs->regs[8] && before->pc == regs->pc &&

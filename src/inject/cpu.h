@@ -61,6 +61,9 @@ void cpu_confirm_call(pid_t tid, struct cpu_call *call);
 bool cpu_repeat_call(pid_t tid, const struct cpu_call *before, struct user_regs_struct *regs);
 /* The number of the call that ended with EINTR; -1: it did not. */
 int64_t cpu_interrupted(const struct user_regs_struct *regs);
+/* The fourth argument of the call that is made next. */
+uint64_t cpu_fourth(const struct user_regs_struct *regs);
+void cpu_set_fourth(struct user_regs_struct *regs, uint64_t value);
 
 #define CPU_TIDS 3
 extern const int32_t cpu_tids[CPU_TIDS];  /* where libcs have a thread's number; 0: no more */

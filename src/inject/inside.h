@@ -170,6 +170,29 @@ bool process_locks_memory(pid_t pid);
 pid_t process_debugger(pid_t tid);
 void process_close(struct inject *x);
 
+/* ---- sleep.c: how long a thread had slept */
+
+/* What the scheduler says of a thread: since when it has or has not a CPU, by a clock of that CPU;
+ * how often it came to another CPU, and how often it went to sleep. */
+struct turn {
+	uint64_t at; /* ns; 0: not known */
+	uint64_t moves, sleeps;
+};
+
+struct sleep {
+	struct turn began;
+	uint64_t length, ended; /* ns, at least; when, as clock_now(); 0: not known */
+};
+
+/* Calls that a stop ends with EINTR, whose fourth argument is a limit in milliseconds. */
+bool sleep_has_limit(uint64_t number);
+/* Before a thread is asked to stop. */
+void sleep_note(pid_t tid, struct sleep *out);
+/* It has stopped, and ptrace(2) has been answered since: nothing of it runs any more. */
+void sleep_end(pid_t tid, struct sleep *s);
+/* What is left of a limit, in milliseconds, at least 1. */
+int32_t sleep_shorten(const struct sleep *s, int32_t limit);
+
 /* ---- threads.c: stopping threads */
 
 struct thread {
@@ -179,6 +202,7 @@ struct thread {
 	bool is_sharer; /* of another process, which shares the memory */
 #ifdef INJECT_HAS_CPU
 	struct cpu_call call; /* that it was in */
+	struct sleep sleep;
 #endif
 };
 

@@ -168,6 +168,7 @@ int thread_stop(struct thread *t, bool is_filtered)
 		return err;
 #ifdef INJECT_HAS_CPU
 	cpu_note_call(t->tid, &t->call);
+	sleep_note(t->tid, &t->sleep);
 #endif
 	return ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) ? -errno : 0;
 }
@@ -210,6 +211,18 @@ static int look_for_stop(pid_t tid)
 	return 0;
 }
 
+#ifdef INJECT_HAS_CPU
+/* ptrace(2) answers when the kernel has taken it off its CPU. */
+static void note_stop(struct thread *t)
+{
+	struct user_regs_struct regs;
+
+	cpu_confirm_call(t->tid, &t->call);
+	if (t->sleep.began.at && !cpu_get(t->tid, &regs))
+		sleep_end(t->tid, &t->sleep);
+}
+#endif
+
 /* waitid(2) is silent about the end of a main thread while other threads that have ended, too, are
  * held by us: their ends are not ours to collect. So its state is asked for. */
 int thread_wait(struct thread *t, uint64_t asleep_ns)
@@ -233,7 +246,7 @@ int thread_wait(struct thread *t, uint64_t asleep_ns)
 	}
 #ifdef INJECT_HAS_CPU
 	if (found > 0)
-		cpu_confirm_call(t->tid, &t->call);
+		note_stop(t);
 #endif
 	return found < 0 ? found : 0;
 }
@@ -265,6 +278,16 @@ static bool is_cut_short(uint64_t number)
 	return false;
 }
 
+/* What is left of it stays in the register, which functions may change: libc's callers load it anew.
+ * One that makes the call itself, again and again with the same register, polls more often. */
+static void shorten_limit(const struct sleep *s, struct user_regs_struct *regs)
+{
+	int32_t limit = (int32_t)cpu_fourth(regs), left = sleep_shorten(s, limit);
+
+	if (left != limit)
+		cpu_set_fourth(regs, (uint32_t)left);
+}
+
 static void repeat_call(const struct thread *t)
 {
 	struct user_regs_struct regs;
@@ -272,8 +295,11 @@ static void repeat_call(const struct thread *t)
 
 	if (number < 0 || !is_cut_short((uint64_t)number) || signals_of(t->tid))
 		return;
-	if (cpu_repeat_call(t->tid, &t->call, &regs))
-		cpu_set(t->tid, &regs);
+	if (!cpu_repeat_call(t->tid, &t->call, &regs))
+		return;
+	if (sleep_has_limit((uint64_t)number))
+		shorten_limit(&t->sleep, &regs);
+	cpu_set(t->tid, &regs);
 }
 
 static uint64_t hex_word(struct str word)

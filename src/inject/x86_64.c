@@ -186,6 +186,16 @@ int64_t cpu_interrupted(const struct user_regs_struct *regs)
 	return (int64_t)regs->rax == -EINTR ? (int64_t)regs->orig_rax : -1;
 }
 
+uint64_t cpu_fourth(const struct user_regs_struct *regs)
+{
+	return regs->r10;
+}
+
+void cpu_set_fourth(struct user_regs_struct *regs, uint64_t value)
+{
+	regs->r10 = value;
+}
+
 bool cpu_repeat_call(pid_t tid, const struct cpu_call *before, struct user_regs_struct *regs)
 {
 	(void)tid, (void)before;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/landlock.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -467,6 +468,34 @@ static void a_call_that_sleeps_is_not_cut_short(void **state)
 {
 	(void)state;
 	check_sleep("wait");
+}
+
+/* It began again with its whole limit after each stop, and never ended. */
+static void a_limit_is_kept_through_many_stops(void **state)
+{
+	struct target t;
+	struct pollfd answer = {.events = POLLIN};
+	char line[64];
+	int stops = 0;
+
+	(void)state;
+	start(&t, 0);
+	answer.fd = fileno(t.puppet.from);
+	fprintf(t.puppet.to, "wait\n");
+	fflush(t.puppet.to);
+	assert_non_null(fgets(line, sizeof(line), t.puppet.from)); /* waiting */
+	while (stops++ < 1000 && !poll(&answer, 1, 20)) {
+		struct thread thread = {.tid = t.puppet.pid};
+
+		assert_int_equal(thread_stop(&thread, false), 0);
+		assert_int_equal(thread_wait(&thread, UINT64_MAX), 0);
+		thread.is_stopped = true;
+		thread_resume(&thread);
+	}
+	print_message("%d stops\n", stops);
+	assert_in_range(stops, 10, 999);
+	assert_int_equal(puppet_answer(&t.puppet, "result"), 0);
+	assert_int_equal(stop(&t), 0);
 }
 
 static void io_uring_enter_was_cut_short(void **state)
@@ -1009,6 +1038,7 @@ int main(void)
 		cmocka_unit_test(children_of_vfork_run_while_bytes_change),
 		cmocka_unit_test(a_thread_that_gets_signals_all_the_time_stops),
 		cmocka_unit_test(a_call_that_sleeps_is_not_cut_short),
+		cmocka_unit_test(a_limit_is_kept_through_many_stops),
 		cmocka_unit_test(io_uring_enter_was_cut_short),
 		cmocka_unit_test(children_inherit_the_jumps),
 		cmocka_unit_test(a_tracer_may_be_killed_at_any_moment),
