@@ -142,18 +142,18 @@ static int write_done(struct script_text *t, const struct command *c, const stru
 	const bool used[] = {true, l->by, l->arguments.count};
 	int code = put_clause(t, c, l, l->pair.done);
 
-	script_put(t, "\t@dones = count();\n");
 	if (!l->key)
 		script_put(t, "\t$n = @depth[tid]-- - 1;\n"
 			      "\tif ($n <= 0) { delete(@depth[tid]); }\n"
-			      "\tif ($n >= 0) {\n");
+			      "\tif ($n < 0) {\n\t\t@early = count();\n\t} else {\n");
 	else
 		script_put(t, "\t{\n");
 	script_put(t, "\t\t$start = ");
 	put_open(t, l, "start");
 	script_put(t, ";\n\t\tif ($start > 1) {\n");
 	put_pair(t, l);
-	script_put(t, "\t\t} else if ($start) {\n\t\t\t@skipped = count();\n\t\t}\n");
+	script_put(t, "\t\t} else if ($start) {\n\t\t\t@skipped = count();\n"
+		      "\t\t} else {\n\t\t\t@early = count();\n\t\t}\n");
 	for (size_t i = 0; i < sizeof(opened) / sizeof(*opened); i++) {
 		if (!used[i])
 			continue;
@@ -218,6 +218,7 @@ static void watch(void *arg, struct nopal_trace *t, FILE *out, bool over)
 		return;
 	l->shown += l->interval;
 	l->view.seconds = (double)(now - l->began) / 1e9;
+	l->view.is_over = over;
 	latency_print(t, &l->view, out);
 }
 

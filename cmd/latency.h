@@ -22,6 +22,7 @@ struct latency_view {
 	enum latency_order order;
 	long top;	/* rows; 0: all */
 	bool has_depth; /* pairs are those of a thread, one in another; @inside counts them */
+	bool is_over;	/* no more events */
 	double seconds; /* since the probes were attached */
 	const struct slowest *slowest;
 	const char *subject; /* for JSON: the pair */
@@ -50,7 +51,7 @@ int latency_write_script(struct script_text *t, const struct command *c, struct 
 /* Of the column for --by: "normalize(args.query)" -> "QUERY". The caller frees it. */
 char *latency_title(const char *by);
 /* Print what the maps of the run hold: @lat, @max and @sum by key; the operations without a start
- * or an end from @starts, @dones, @pairs and @skipped. */
+ * from @early, those without an end from @starts, @pairs and @skipped. */
 void latency_print(struct nopal_trace *t, const struct latency_view *v, FILE *out);
 
 #endif

@@ -232,25 +232,24 @@ static void print_inside(struct nopal_trace *t, const struct latency_view *v, FI
 		fprintf(out, "inside another: %" PRIu64 "; if they overlap, use -k KEY\n", inside);
 }
 
-/* How many did not make a pair. The order of reading matters while the run goes on: what is
- * counted last is read first. */
+/* How many did not make a pair. While the run goes on, starts are read before the pairs: those that
+ * ended meanwhile are not said to have no end. */
 static void print_unpaired(struct nopal_trace *t, const struct latency_view *v, FILE *out)
 {
-	uint64_t skipped = number_of(t, "@skipped"), pairs = number_of(t, "@pairs") + skipped;
-	uint64_t dones = number_of(t, "@dones"), starts = number_of(t, "@starts");
+	uint64_t starts = number_of(t, "@starts"), early = number_of(t, "@early");
+	uint64_t ended = number_of(t, "@pairs") + number_of(t, "@skipped");
+	uint64_t open = starts > ended ? starts - ended : 0;
 
-	if (v->json) {
+	if (v->json)
 		fprintf(out,
 			"{\"type\": \"unpaired\", \"starts\": %" PRIu64 ", \"dones\": %" PRIu64
 			"}\n",
-			starts - pairs, dones - pairs);
-		return;
-	}
-	if (starts != pairs || dones != pairs)
+			open, early);
+	else if (open || early)
 		fprintf(out,
-			"unpaired: %" PRIu64 " started and did not end, %" PRIu64
+			"unpaired: %" PRIu64 " started and %s, %" PRIu64
 			" ended and had started before\n",
-			starts - pairs, dones - pairs);
+			open, v->is_over ? "did not end" : "have not ended yet", early);
 }
 
 void latency_print(struct nopal_trace *t, const struct latency_view *v, FILE *out)

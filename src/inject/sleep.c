@@ -16,7 +16,7 @@
 #define TEXT_MAX 8192
 #define MS_NS	 1000000u
 
-/* The word behind "name   :   " in /proc/TID/sched. */
+/* The word after "name   :   " in /proc/TID/sched. */
 static struct str find_word(struct str text, struct str name)
 {
 	while (text.len) {
@@ -58,7 +58,7 @@ static struct turn read_turn(pid_t tid)
 	};
 }
 
-/* The limit of the call that it sleeps in; 0: it has none, or is no such call. */
+/* The limit of the call that it sleeps in; 0: it sleeps in another one, or without a limit. */
 static int32_t limit_of(pid_t tid)
 {
 	char text[256];

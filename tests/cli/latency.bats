@@ -35,6 +35,15 @@ field() {
 	[ "$(field 1)" = 64 ]
 }
 
+@test "tables of intervals said of operations that went on that they had no start or no end" {
+	local engine
+	for engine in --kernel --user; do
+		latency -f json -i 5ms $engine "$pairs:shop:order" -c "$pairs nested 3 40000"
+		echo "$output" | jq -se 'map(select(.type == "unpaired")) | length > 1 and all(.starts <= 3 and .dones == 0)' >/dev/null
+		[[ "$(echo "$output" | grep unpaired | tail -1)" == *"\"starts\": 0, \"dones\": 0}" ]]
+	done
+}
+
 @test "a key pairs events of different threads" {
 	latency "$pairs" -c "$pairs cross 300"
 	[ "${lines[0]}" = "unpaired: 300 started and did not end, 300 ended and had started before" ]
