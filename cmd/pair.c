@@ -144,7 +144,7 @@ static int not_one(const struct command *c, const struct hunt *h, const char *wo
 				   "no pair of probes is called '%s': write START DONE, two of %s",
 				   h->wanted, h->related);
 	if (h->others)
-		return usage_error(c, "no pair of probes is called '%s': there are %s", h->wanted,
+		return usage_error(c, "no pair of probes is called '%s'; found: %s", h->wanted,
 				   h->others);
 	return usage_error(
 		c, "no pair of probes in '%s', such as x__start and x__done: write START DONE",

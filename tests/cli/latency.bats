@@ -144,7 +144,7 @@ source_line() {
 @test "names that are no pair" {
 	run "$NOPAL" latency "$pairs:shop:ordr"
 	[ "$status" = 2 ]
-	[[ "$output" == *"no pair of probes is called 'ordr': there are order"* ]]
+	[[ "$output" == *"no pair of probes is called 'ordr'; found: order"* ]]
 	run "$NOPAL" latency "$pairs:shop:order__done"
 	[[ "$output" == *"no pair of probes is called 'order__done': write START DONE, two of order__"* ]]
 	run "$NOPAL" latency "$(private tick):tick:word"

@@ -260,6 +260,8 @@ detachers() {
 	run bash -c 'ulimit -n 60; timeout 60 "$1" -q -e "usdt:$2:many:* { @ = count() }"' - "$NOPAL" "$PWD/sites"
 	[ "$status" = 1 ]
 	[[ "$output" == *"Too many open files"*"ulimit -n"* ]]
+	run bash -c 'ulimit -n 8; timeout 60 "$1" -q -e "usdt:$2:many:* { @ = count() }"' - "$NOPAL" "$PWD/sites"
+	[[ "$output" == *"cannot create BPF map '@'"*"Too many open files"*"ulimit -n"* ]]
 }
 
 @test "what is counted is what is delivered and lost, also when programs are stopped before they are detached" {

@@ -53,11 +53,14 @@ int store_make_map(const struct kernel_map *m, struct diag *d)
 {
 	int fd = kernel_map_create(m);
 
-	if (fd < 0)
+	if (fd < 0) /* that of the script's `@` has no name */
 		diag_error(d, fd, "map",
-			   "cannot create BPF map '%s' (%u entries of %u + %u bytes): %s", m->name,
-			   m->max_entries, m->key_size, m->value_size,
+			   "cannot create BPF map '%s' (%u entries of %u + %u bytes): %s",
+			   *m->name ? m->name : "@", m->max_entries, m->key_size, m->value_size,
 			   fd == -EPERM ? rights_denied() : strerror(-fd));
+	if (fd == -EMFILE)
+		diag_hint(d, "each map and each site needs a file descriptor: raise the limit "
+			     "with ulimit -n");
 	return fd;
 }
 
