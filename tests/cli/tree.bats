@@ -1,0 +1,21 @@
+# The sources as a whole: who may use whom, sizes of functions and folders, format. scripts/lint adds the warnings of both compilers.
+load ../helpers
+
+setup() {
+	cd "$ROOT"
+}
+
+@test "a module uses only modules above it" {
+	scripts/modules
+}
+
+@test "files, functions and folders keep their shape" {
+	scripts/shape
+}
+
+# Other versions of clang-format break other lines.
+@test "sources are formatted" {
+	git ls-files >/dev/null 2>&1 || skip "not a git checkout"
+	[[ "$(clang-format --version 2>&1)" == *" version 14."* ]] || skip "needs clang-format 14"
+	git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
+}
