@@ -5,17 +5,22 @@ setup() {
 	cd "$ROOT"
 }
 
+need_git() {
+	git ls-files >/dev/null 2>&1 || skip "not a git checkout"
+}
+
 @test "a module uses only modules above it" {
 	scripts/modules
 }
 
 @test "files, functions and folders keep their shape" {
+	need_git
 	scripts/shape
 }
 
 # Other versions of clang-format break other lines.
 @test "sources are formatted" {
-	git ls-files >/dev/null 2>&1 || skip "not a git checkout"
+	need_git
 	[[ "$(clang-format --version 2>&1)" == *" version 14."* ]] || skip "needs clang-format 14"
 	git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
 }
