@@ -31,7 +31,9 @@ static bool read_raw(struct cursor *c, unsigned word, struct raw_symbol *out)
 	return true;
 }
 
-static bool is_wanted(const struct raw_symbol *s)
+typedef bool filter_fn(const struct raw_symbol *s);
+
+static bool is_defined(const struct raw_symbol *s)
 {
 	switch (s->info & 0xf) {
 	case STT_NOTYPE:
@@ -44,8 +46,13 @@ static bool is_wanted(const struct raw_symbol *s)
 	}
 }
 
-int raw_symbols_each(const struct image *image, const struct section *section, raw_symbol_fn *fn,
-		     void *arg)
+static bool is_import(const struct raw_symbol *s)
+{
+	return s->section == SHN_UNDEF && s->name;
+}
+
+static int each(const struct image *image, const struct section *section, filter_fn *is_wanted,
+		raw_symbol_fn *fn, void *arg)
 {
 	size_t one = image->word == 8 ? 24 : 16, piece = PIECE / one * one;
 	uint64_t size = section->size < IMAGE_MAX_SYMBOLS ? section->size : IMAGE_MAX_SYMBOLS;
@@ -77,6 +84,18 @@ int raw_symbols_each(const struct image *image, const struct section *section, r
 	}
 	free(room);
 	return err;
+}
+
+int raw_symbols_each(const struct image *image, const struct section *section, raw_symbol_fn *fn,
+		     void *arg)
+{
+	return each(image, section, is_defined, fn, arg);
+}
+
+int raw_imports_each(const struct image *image, const struct section *section, raw_symbol_fn *fn,
+		     void *arg)
+{
+	return each(image, section, is_import, fn, arg);
 }
 
 /* ---- Names */

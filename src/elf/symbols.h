@@ -69,6 +69,9 @@ struct raw_symbol {
 typedef int raw_symbol_fn(void *arg, const struct raw_symbol *symbol);
 int raw_symbols_each(const struct image *image, const struct section *section, raw_symbol_fn *fn,
 		     void *arg);
+/* The same for those that are undefined: that another file has. */
+int raw_imports_each(const struct image *image, const struct section *section, raw_symbol_fn *fn,
+		     void *arg);
 
 /* Each symbol of the full table, of the image or its debug file, and of the dynamic one; those in
  * both come twice. Names longer than `name_most` are empty; 0: no names are read. `path`, `root`:

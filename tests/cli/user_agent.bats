@@ -208,6 +208,47 @@ static_program() {
 	cc -O2 "$1" -I"$ROOT/include" -o "$dir/static" "$ROOT/tests/targets/tick.c" -lpthread || skip "no static libc"
 }
 
+# Each prints what it has mapped.
+@test "programs that load no library while they run were entered for probes that may come" {
+	traces "sh -c 'cat /proc/self/maps; $tick loop 10'" 'usdt:*:tick:loop { @n = count() }'
+	! grep -q memfd:nopal <<<"$output"
+	grep -qx '@n: 10' <<<"$output"
+	traces "sh -c '/usr/bin/python3.11 -I -S -c \"print(open(\\\"/proc/self/maps\\\").read())\"'" 'usdt:*:tick:loop { @n = count() }'
+	grep -q memfd:nopal <<<"$output"
+}
+
+# A conversion of characters, which glibc loads: its constructor fires, then a thread of it 500 times.
+@test "a library that only the C library loads is traced some milliseconds later, which is said" {
+	cat >"$dir/slow.c" <<-'END'
+		#include <nopal/sdt.h>
+		#include <pthread.h>
+		#include <unistd.h>
+		static void *beat(void *arg)
+		{
+			for (int i = 0; i < 500; i++) {
+				NOPAL_PROBE(conversion, beat, i);
+				usleep(1000);
+			}
+			return arg;
+		}
+		__attribute__((constructor)) static void begin(void)
+		{
+			pthread_t thread;
+			pthread_create(&thread, NULL, beat, NULL);
+		}
+		int gconv_init(void) { return 0; }
+		int gconv(void) { return 0; }
+	END
+	echo 'module SLOW// INTERNAL SLOW 1' >"$dir/gconv-modules"
+	gcc -O1 -fPIC -shared -I"$ROOT/include" -o "$dir/SLOW.so" "$dir/slow.c" -lpthread
+	printf '#include <iconv.h>\n#include <unistd.h>\nint main(void) { iconv_open("UTF-8", "SLOW"); sleep(2); return 0; }\n' |
+		gcc -O1 -x c - -o "$dir/convert"
+	GCONV_PATH=$dir traces "sh -c '$dir/convert; true'" 'usdt:*:conversion:beat { @n = count() }'
+	[[ "$output" =~ @n:\ ([0-9]+) ]]
+	[ "${BASH_REMATCH[1]}" -gt 0 ]
+	[ "${BASH_REMATCH[1]}" = 500 ] || grep -q '1 image was mapped during the run and armed at most .* later' <<<"$output"
+}
+
 @test "programs without the agent: as root the kernel traces them from their first instruction on" {
 	for how in -static -static-pie; do
 		static_program $how

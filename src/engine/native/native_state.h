@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "engine/native/children.h"
 #include "engine/native/listener.h"
+#include "engine/native/loads.h"
 #include "engine/native/places.h"
 #include "engine/native/process.h"
 #include "engine/native/trail.h"
@@ -39,6 +40,7 @@ struct native {
 	struct engine *interp; /* runs clauses of the tracer */
 	struct native_store *store;
 	struct inject_known *known; /* of the traced processes */
+	struct native_loads loads;
 	/* The first is the one that was chosen, unless that cannot be traced, or not yet. */
 	struct native_process **processes;
 	size_t process_count, process_cap;

@@ -144,6 +144,13 @@ static int say_left_out(struct native *e, struct native_process *p, struct diag 
 	return err;
 }
 
+/* A process without probes is entered only if one may come: that costs a program that begins more
+ * than all else. */
+static bool awaits_library(struct native *e, const struct native_process *p)
+{
+	return p->expects_library && loads_may_come(&e->loads, inject_pid(p->x));
+}
+
 static int look_at_files(struct native *e, struct native_process *p, bool is_early, struct diag *d)
 {
 	size_t before = p->count;
@@ -163,9 +170,9 @@ static int look_at_files(struct native *e, struct native_process *p, bool is_ear
 		err = say_left_out(e, p, d);
 	if (!is_new && !err)
 		native_langs_see(e, p);
-	wants_more =
-		native_process_lacks_semaphores(p) ||
-		(is_early && ((is_new && p->expects_library) || (p->count && !p->looked_at_libc)));
+	wants_more = native_process_lacks_semaphores(p) ||
+		     (is_early &&
+		      ((is_new && awaits_library(e, p)) || (p->count && !p->looked_at_libc)));
 	if (err || (p->count == before && !wants_more && !turned &&
 		    !(is_early && native_process_renew(p))))
 		return err;
