@@ -1,5 +1,5 @@
 /* Which programs may load libraries while they run: those in which a file takes dlopen() or
- * dlmopen() from another one. A C library also loads some by itself, for names of users or
+ * dlmopen() from another one. A C library loads some on its own, for names of users or
  * character sets: these are found when they are mapped, some milliseconds later. */
 #ifndef NOPAL_ENGINE_NATIVE_LOADS_H
 #define NOPAL_ENGINE_NATIVE_LOADS_H
