@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/export.h"
+#include "symbols/maps.h"
 
 #define IDLE_MAX_MS   50  /* longest wait between two looks into the event buffer */
 #define QUIET_MAX_MS  250 /* ... when the script sends no data records */
@@ -164,6 +165,33 @@ static bool waits_for_nothing(const struct nopal_trace *t)
 	return begins;
 }
 
+/* By a signal, or by a debugger. */
+static bool is_stopped(pid_t pid)
+{
+	struct buf text = BUF_INIT;
+	struct str state = STR("");
+
+	if (!process_status(pid, &text))
+		state = process_status_line(buf_as_str(&text), "State");
+	buf_free(&text);
+	return state.len && (state.ptr[0] == 'T' || state.ptr[0] == 't');
+}
+
+/* Else one would wait for events that cannot come. */
+static void say_stopped(const struct nopal_trace *t, struct diag *d)
+{
+	const pid_t *pids = t->pid ? &t->pid : t->options.pids;
+
+	for (size_t i = 0; i < t->process_count && !t->options.command; i++) {
+		if (!is_stopped(pids[i]))
+			continue;
+		diag_warn(d, "process-stopped",
+			  "process %d is stopped, and fires no probe until it goes on",
+			  (int)pids[i]);
+		diag_hint(d, "'kill -CONT %d', or end the debugger", (int)pids[i]);
+	}
+}
+
 static int attach(struct nopal_trace *t, struct diag *d)
 {
 	bool held = t->images_held;
@@ -220,6 +248,7 @@ static int attach(struct nopal_trace *t, struct diag *d)
 	engine_beat(t->engine);
 	if (t->options.command)
 		session_see_langs(t);
+	say_stopped(t, d);
 	clock_start(&t->clock);
 	return child_release(&t->child, d);
 }

@@ -85,3 +85,18 @@ setup() {
 	grep -qF 'x\x0anopal is wrong' <<<"$output"
 	! grep '^nopal is wrong' <<<"$output" || false
 }
+
+@test "a process that is stopped: events were waited for in silence" {
+	local engine tick
+	tick=$(private tick)
+	"$tick" loop 100000 1 1000 3>&- &
+	target=$!
+	kill -STOP $target
+	awaits grep -q '^State:.T' /proc/$target/status
+	for engine in --kernel --user; do
+		run timeout 20 "$NOPAL" $engine -q -p $target -e "usdt:$tick:tick:loop { @n = count() } interval:ms:1 { exit() }"
+		says process-stopped "process $target is stopped, and fires no probe until it goes on"
+		[[ "$output" == *"hint: 'kill -CONT $target', or end the debugger"* ]]
+	done
+	kill -KILL $target
+}
