@@ -170,11 +170,13 @@ static bool is_stopped(pid_t pid)
 {
 	struct buf text = BUF_INIT;
 	struct str state = STR("");
+	bool stopped;
 
 	if (!process_status(pid, &text))
 		state = process_status_line(buf_as_str(&text), "State");
+	stopped = state.len && (state.ptr[0] == 'T' || state.ptr[0] == 't');
 	buf_free(&text);
-	return state.len && (state.ptr[0] == 'T' || state.ptr[0] == 't');
+	return stopped;
 }
 
 /* Else one would wait for events that cannot come. */
