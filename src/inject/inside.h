@@ -239,6 +239,7 @@ bool patience_wait(struct patience *p); /* a moment; false: it was long enough *
 struct place {
 	uint64_t pc, sp, tp;
 };
+#define PLACE_NOWHERE UINT64_MAX /* a thread of the kernel's, which runs no code of the program */
 
 struct place thread_place(const struct thread *t);
 #define CALL_STOP (SIGTRAP | 0x80) /* before a system call, or after it */
@@ -289,6 +290,7 @@ const char *remote_error(int err);
 int remote_refuse(struct inject *x, int err, struct diag *d);
 /* The call's result; -errno of the call. */
 int64_t remote_call(struct remote *r, long number, const uint64_t args[6]);
+pid_t remote_thread(const struct remote *r); /* that makes the calls */
 void remote_end(struct remote *r);
 void remote_world(struct remote *r, struct inject_world *out); /* rseq and tid */
 

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 
@@ -271,6 +272,32 @@ static int map_all_code(struct mapping *m)
 	return err;
 }
 
+#define GET_DISPATCH 0x4211 /* a request of ptrace(2), since Linux 6.4 */
+
+/* System calls that a thread makes outside of one part of its code become signals for it: so do
+ * those of our code. Wine and some sandboxes run programs so. */
+static bool dispatches_calls(const struct thread *t)
+{
+	struct {
+		uint64_t mode, selector, start, len;
+	} now = {0};
+
+	return t->is_stopped && !ptrace(GET_DISPATCH, t->tid, (void *)sizeof(now), &now) &&
+	       now.mode;
+}
+
+static int check_dispatch(struct mapping *m, const struct threads *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (dispatches_calls(&t->all[i]))
+			return diag_error(m->d, -ENOTSUP, "user-mode-dispatch",
+					  "cannot trace process %d in user mode: system calls of "
+					  "its thread %d become signals "
+					  "(PR_SET_SYSCALL_USER_DISPATCH)",
+					  (int)m->x->pid, (int)t->all[i].tid);
+	return 0;
+}
+
 /* With all threads stopped: a child that another one forks meanwhile would have our descriptors for
  * good, and a file that another one opens would not have the number that it has untraced. */
 static int map_home_stopped(struct mapping *m)
@@ -281,7 +308,9 @@ static int map_home_stopped(struct mapping *m)
 
 	if (err)
 		return remote_refuse(m->x, err, m->d);
-	err = remote_begin(m->x, threads_some_stopped(&threads), &m->r, m->d);
+	err = check_dispatch(m, &threads);
+	if (!err)
+		err = remote_begin(m->x, threads_some_stopped(&threads), &m->r, m->d);
 	if (!err) {
 		err = map_home(m);
 		remote_end(m->r);

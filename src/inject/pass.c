@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -48,6 +50,18 @@ static int copy_fd(pid_t pid, int theirs)
 	fd = fd < 0 ? -errno : fd;
 	close(pidfd);
 	return fd;
+}
+
+/* The descriptors of the thread that made the socket may be others than those of its process, which
+ * we have copied from. */
+static bool is_of_thread(int fd, pid_t pid, pid_t tid, int theirs)
+{
+	struct stat ours, there;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", (int)pid, (int)tid, theirs);
+	return !fstat(fd, &ours) && !stat(path, &there) && ours.st_dev == there.st_dev &&
+	       ours.st_ino == there.st_ino;
 }
 
 /* What has this number there may be another file by now: other threads of the process run. */
@@ -147,6 +161,8 @@ int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch, st
 		return done;
 	ours = copy_fd(x->pid, ends[0]);
 	done = ours < 0 ? ours : check_socket(ours);
+	if (!done && !is_of_thread(ours, x->pid, remote_thread(r), ends[0]))
+		done = -EPROTOTYPE;
 	if (!done)
 		done = post(ours, fd);
 	if (!done)

@@ -370,6 +370,11 @@ int remote_begin(struct inject *x, const struct thread *stopped, struct remote *
 
 /* ---- calls */
 
+pid_t remote_thread(const struct remote *r)
+{
+	return r->thread.tid;
+}
+
 static enum remote_state state_after(int err)
 {
 	return err == -ETIME ? REMOTE_LATE : err == -ESTALE ? REMOTE_FAULTED : REMOTE_ENDED;
@@ -500,6 +505,12 @@ int64_t remote_call(struct remote *r, long number, const uint64_t args[6])
 void remote_end(struct remote *r)
 {
 	(void)r;
+}
+
+pid_t remote_thread(const struct remote *r)
+{
+	(void)r;
+	return 0;
 }
 
 void remote_world(struct remote *r, struct inject_world *out)

@@ -19,7 +19,7 @@
 #include "base/array.h"
 #include "symbols/maps.h"
 
-#define MEMORY_MOST  (64u << 20) /* bytes that are read */
+#define MEMORY_MOST  (1024u << 20) /* bytes that are read */
 #define CPU_MOST_NS  100000000u
 #define CHUNK	     (128u << 10)
 #define ENTRIES	     4096 /* of the page map that are read at once */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "base/array.h"
 #include "symbols/maps.h"
@@ -13,7 +14,8 @@
 #define HEAP_GROWTH  (1ull << 28) /* above the break: kept free where there is a choice */
 #define HEAP_USUAL   (1ull << 24) /* ... and where a site has no other place than above this */
 #define HEAP_LEAST   (1ull << 20) /* ... and always: without more, malloc maps memory */
-#define STACK_GROWTH (1ull << 27) /* ... and below the main thread's stack */
+#define STACK_GROWTH (1ull << 27) /* ... and below the main thread's stack, at least */
+#define STACK_MOST   (1ull << 36) /* a larger limit is none: memory is mapped elsewhere then */
 #define STAT_BREAK   47		  /* where the heap begins: a field of /proc/PID/stat */
 
 /* ---- what is mapped */
@@ -51,6 +53,26 @@ static int add_heap(struct space *s, uint64_t end)
 	return err;
 }
 
+/* How far below its top the main thread's stack may grow. */
+static uint64_t stack_room(pid_t pid)
+{
+	struct rlimit limit = {.rlim_cur = 0};
+
+	if (prlimit(pid, RLIMIT_STACK, NULL, &limit) || limit.rlim_cur > STACK_MOST)
+		return STACK_GROWTH;
+	return limit.rlim_cur > STACK_GROWTH ? limit.rlim_cur : STACK_GROWTH;
+}
+
+/* The mapping of the main thread's stack, with what it may become. */
+static void add_stack_room(struct range *r, pid_t pid)
+{
+	uint64_t room = stack_room(pid), low = r->end > room ? r->end - room : 0;
+
+	r->start -= r->start < STACK_GROWTH ? r->start : STACK_GROWTH;
+	if (low < r->start)
+		r->start = low;
+}
+
 static int take_mapping(void *arg, const struct mapped_file *m)
 {
 	struct space *s = arg;
@@ -66,7 +88,7 @@ static int take_mapping(void *arg, const struct mapped_file *m)
 	if (!err && str_eq_text(m->path, "[heap]"))
 		err = add_heap(s, m->end);
 	else if (str_eq_text(m->path, "[stack]"))
-		r.start -= r.start < STACK_GROWTH ? r.start : STACK_GROWTH;
+		add_stack_room(&r, m->pid);
 	return err ? err : add_range(s, &r);
 }
 

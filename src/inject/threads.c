@@ -48,7 +48,18 @@ static uint64_t status_hex(struct str status, const char *name)
 	return str_take_hex(&line, &value) ? value : 0;
 }
 
-/* The signals that the thread will take as soon as it goes on: 1 << number - 1. */
+#define IGNORED_BY_DEFAULT                                                         \
+	(THREAD_SIGNAL(SIGCHLD) | THREAD_SIGNAL(SIGCONT) | THREAD_SIGNAL(SIGURG) | \
+	 THREAD_SIGNAL(SIGWINCH))
+
+/* Signals that do nothing to the program: 1 << number - 1. The kernel lets them wake a thread only
+ * because it is traced by ptrace(2). */
+static uint64_t ignored_in(struct str status)
+{
+	return status_hex(status, "SigIgn") | (IGNORED_BY_DEFAULT & ~status_hex(status, "SigCgt"));
+}
+
+/* The signals that the thread will take as soon as it goes on. */
 static uint64_t signals_of(pid_t tid)
 {
 	struct buf text = BUF_INIT;
@@ -58,10 +69,20 @@ static uint64_t signals_of(pid_t tid)
 	if (!process_status(tid, &text)) {
 		status = buf_as_str(&text);
 		signals = (status_hex(status, "SigPnd") | status_hex(status, "ShdPnd")) &
-			  ~status_hex(status, "SigBlk");
+			  ~status_hex(status, "SigBlk") & ~ignored_in(status);
 	}
 	buf_free(&text);
 	return signals;
+}
+
+static bool ignores(pid_t tid, int sig)
+{
+	struct buf text = BUF_INIT;
+	bool ignored =
+		!process_status(tid, &text) && (ignored_in(buf_as_str(&text)) & THREAD_SIGNAL(sig));
+
+	buf_free(&text);
+	return ignored;
 }
 
 bool thread_has_fault(pid_t tid)
@@ -192,65 +213,6 @@ int thread_next_stop(pid_t tid, int flags)
 	return -ESRCH;
 }
 
-/* 0: nothing yet; 1: it has stopped as we asked; -ESRCH. */
-static int look_for_stop(pid_t tid)
-{
-	int stop = thread_next_stop(tid, WNOHANG | WNOWAIT), sig;
-
-	if (stop <= 0)
-		return stop;
-	if (stop >> 8 == PTRACE_EVENT_STOP)
-		return 1;
-	/* A signal came first: it is delivered, and then the thread stops, if it is asked again,
-	 * since the kernel forgets that at any stop. So does one that a tracer was watching enter
-	 * a system call when it was killed. */
-	sig = stop == CALL_STOP ? 0 : stop & 0x7f;
-	if (ptrace(PTRACE_CONT, tid, NULL, (void *)(long)sig) ||
-	    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
-		return -ESRCH;
-	return 0;
-}
-
-#ifdef INJECT_HAS_CPU
-/* ptrace(2) answers when the kernel has taken it off its CPU. */
-static void note_stop(struct thread *t)
-{
-	struct user_regs_struct regs;
-
-	cpu_confirm_call(t->tid, &t->call);
-	if (t->sleep.began.at && !cpu_get(t->tid, &regs))
-		sleep_end(t->tid, &t->sleep);
-}
-#endif
-
-/* waitid(2) is silent about the end of a main thread while other threads that have ended, too, are
- * held by us: their ends are not ours to collect. So its state is asked for. */
-int thread_wait(struct thread *t, uint64_t asleep_ns)
-{
-	struct patience patience = patience_begin(t->tid);
-	uint64_t now, awake = patience.start; /* when it was last seen so */
-	int found;
-
-	while (!(found = look_for_stop(t->tid))) {
-		char state = patience.turns < YIELDS ? 'R' : state_of(t->tid);
-
-		if (is_end(state))
-			return -ESRCH;
-		now = clock_now();
-		if (state != 'D')
-			awake = now;
-		if (now - awake > asleep_ns)
-			return -ETIMEDOUT;
-		if (!patience_wait(&patience))
-			return -ETIME;
-	}
-#ifdef INJECT_HAS_CPU
-	if (found > 0)
-		note_stop(t);
-#endif
-	return found < 0 ? found : 0;
-}
-
 #ifdef INJECT_HAS_CPU
 /* Calls that a stop ends with EINTR, and that have done nothing when they return it. */
 static bool is_cut_short(uint64_t number)
@@ -302,6 +264,86 @@ static void repeat_call(const struct thread *t)
 	cpu_set(t->tid, &regs);
 }
 
+/* A signal that the program ignores has come first: it is as if there had been none. */
+static void take_ignored(const struct thread *t, int sig)
+{
+	if (sig && ignores(t->tid, sig))
+		repeat_call(t);
+}
+#else
+static void repeat_call(const struct thread *t)
+{
+	(void)t;
+}
+
+static void take_ignored(const struct thread *t, int sig)
+{
+	(void)t, (void)sig;
+}
+#endif
+
+/* 0: nothing yet; 1: it has stopped as we asked; -ESRCH. */
+static int look_for_stop(const struct thread *t)
+{
+	pid_t tid = t->tid;
+	int stop = thread_next_stop(tid, WNOHANG | WNOWAIT), sig;
+
+	if (stop <= 0)
+		return stop;
+	if (stop >> 8 == PTRACE_EVENT_STOP)
+		return 1;
+	/* A signal came first: it is delivered, and then the thread stops, if it is asked again,
+	 * since the kernel forgets that at any stop. So does one that a tracer was watching enter
+	 * a system call when it was killed. */
+	sig = stop == CALL_STOP || stop >> 8 ? 0 : stop & 0x7f;
+	take_ignored(t, sig);
+	if (ptrace(PTRACE_CONT, tid, NULL, (void *)(long)sig) ||
+	    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
+		return -ESRCH;
+	return 0;
+}
+
+#ifdef INJECT_HAS_CPU
+/* ptrace(2) answers when the kernel has taken it off its CPU. */
+static void note_stop(struct thread *t)
+{
+	struct user_regs_struct regs;
+
+	cpu_confirm_call(t->tid, &t->call);
+	if (t->sleep.began.at && !cpu_get(t->tid, &regs))
+		sleep_end(t->tid, &t->sleep);
+}
+#endif
+
+/* waitid(2) is silent about the end of a main thread while other threads that have ended, too, are
+ * held by us: their ends are not ours to collect. So its state is asked for. */
+int thread_wait(struct thread *t, uint64_t asleep_ns)
+{
+	struct patience patience = patience_begin(t->tid);
+	uint64_t now, awake = patience.start; /* when it was last seen so */
+	int found;
+
+	while (!(found = look_for_stop(t))) {
+		char state = patience.turns < YIELDS ? 'R' : state_of(t->tid);
+
+		if (is_end(state))
+			return -ESRCH;
+		now = clock_now();
+		if (state != 'D')
+			awake = now;
+		if (now - awake > asleep_ns)
+			return -ETIMEDOUT;
+		if (!patience_wait(&patience))
+			return -ETIME;
+	}
+#ifdef INJECT_HAS_CPU
+	if (found > 0)
+		note_stop(t);
+#endif
+	return found < 0 ? found : 0;
+}
+
+#ifdef INJECT_HAS_CPU
 static uint64_t hex_word(struct str word)
 {
 	uint64_t value;
@@ -323,6 +365,15 @@ static struct place place_asleep(pid_t tid)
 	return (struct place){hex_word(word), hex_word(before), 0}; /* 0: "running" */
 }
 
+#define STAT_FLAGS 9
+#define WORKERS	   0x4010u /* flags of the kernel's workers: for io_uring, and for vhost */
+
+/* A thread that the kernel has made for the process runs none of its code. */
+static bool is_worker(pid_t tid)
+{
+	return process_stat_number(tid, STAT_FLAGS) & WORKERS;
+}
+
 struct place thread_place(const struct thread *t)
 {
 	struct user_regs_struct regs;
@@ -331,14 +382,11 @@ struct place thread_place(const struct thread *t)
 		return place_asleep(t->tid);
 	if (cpu_get(t->tid, &regs))
 		return (struct place){0};
+	if (!cpu_pc(&regs) && is_worker(t->tid))
+		return (struct place){PLACE_NOWHERE, PLACE_NOWHERE, 0};
 	return (struct place){cpu_pc(&regs), cpu_sp(&regs), cpu_thread_pointer(t->tid, &regs)};
 }
 #else
-static void repeat_call(const struct thread *t)
-{
-	(void)t;
-}
-
 struct place thread_place(const struct thread *t)
 {
 	(void)t;
@@ -546,6 +594,8 @@ static bool stack_leads_to(struct inject *x, uint64_t sp, const struct target *t
 {
 	uint64_t words[STACK_WORDS], at = sp & ~(uint64_t)7, stop = stack_end(&x->space, sp);
 
+	if (sp == PLACE_NOWHERE)
+		return false;
 	if (!sp || !stop || stop - at > STACK_MOST)
 		return true;
 	while (at < stop) {

@@ -441,7 +441,7 @@ static void tell_kept(const struct run_stats *stats, struct diag *d)
 		return;
 	diag_warn(d, "user-mode-kept",
 		  "%llu KiB of nopal's memory stay mapped in %u process%s (%d%s), since a thread "
-		  "may return to code there",
+		  "may return to code there, or that could not be found out within 0.1 s",
 		  (unsigned long long)stats->kept / 1024, stats->kept_processes,
 		  stats->kept_processes == 1 ? "" : "es", (int)stats->kept_pid,
 		  stats->kept_processes == 1 ? "" : ", ...");

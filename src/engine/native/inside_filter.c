@@ -1,11 +1,13 @@
-/* A thread that installs a seccomp filter, inside the traced process: see the tracer's side in
- * filter.c. */
+/* A thread that installs a seccomp filter, or has its system calls become signals, inside the
+ * traced process: see the tracer's side in filter.c. */
 #include "engine/native/inside.h"
 
 #include "engine/native/words.h"
 
 /* prctl(2), seccomp(2) */
 #define SET_SECCOMP  22u
+#define SET_DISPATCH 59u /* PR_SET_SYSCALL_USER_DISPATCH */
+#define DISPATCH_OFF 0u
 #define PRCTL_STRICT 1u
 #define PRCTL_FILTER 2u
 #define SET_STRICT   0u
@@ -19,8 +21,9 @@
 static bool makes_filter(uint64_t number, uint64_t a, uint64_t b, uint64_t c)
 {
 	if (number == CALL_PRCTL)
-		return (uint32_t)a == SET_SECCOMP &&
-		       (b == PRCTL_STRICT || (b == PRCTL_FILTER && c));
+		return ((uint32_t)a == SET_SECCOMP &&
+			(b == PRCTL_STRICT || (b == PRCTL_FILTER && c))) ||
+		       ((uint32_t)a == SET_DISPATCH && b != DISPATCH_OFF);
 	if (number != CALL_SECCOMP)
 		return false;
 	return (uint32_t)a == SET_FILTER ? c != 0 : (uint32_t)a == SET_STRICT && !(uint32_t)b && !c;
