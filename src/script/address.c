@@ -8,7 +8,7 @@
 /* kaddr("symbol") */
 static void check_kaddr(struct check *c, struct expr *e)
 {
-	const struct script_source *source = &c->s->source;
+	const struct script_source *source = c->s->source;
 	struct diag said = DIAG_INIT;
 	int err = -ENOENT;
 
@@ -86,7 +86,7 @@ static bool find_known(const struct script *s, const struct attach *at, struct s
 static int find_symbol(struct check *c, const struct attach *at, struct str name,
 		       struct found_symbol *out)
 {
-	const struct script_source *source = &c->s->source;
+	const struct script_source *source = c->s->source;
 	struct known_symbol *known;
 	int err;
 

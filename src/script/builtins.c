@@ -1,6 +1,6 @@
 /* Finding builtins, and the text of --help-script. */
 #include "script/inside.h"
-#include "script/parse.h"
+
 #include <errno.h>
 
 #include "base/array.h"
@@ -8,103 +8,16 @@
 static const struct function *const tables[] = {
 	value_rows,   text_rows,      network_rows,  search_rows,   output_rows, printf_rows,
 	map_rows,     constant_rows,  option_rows,   standard_rows, unsafe_rows, series_rows,
-	address_rows, normalize_rows, typeinfo_rows, path_rows,
+	address_rows, normalize_rows, typeinfo_rows, path_rows,	    NULL,
 };
 
-bool arg_number(struct str name, unsigned *out)
-{
-	uint64_t number;
-
-	if (name.len < 4 || name.len > 6 || !str_starts(name, STR("arg")) ||
-	    (name.ptr[3] == '0' && name.len > 4) || name.ptr[3] < '0' || name.ptr[3] > '9' ||
-	    str_to_u64(str_of(name.ptr + 3, name.len - 3), &number) || number > 127)
-		return false;
-	*out = (unsigned)number;
-	return true;
-}
-
-/* Rows of which the name is not all that scripts write: argN, args.x */
-#define OPEN_NAMES (NEED_ARGUMENT | NEED_FIELD)
-
-/* The row with this need, of OPEN_NAMES; 0: with this name. */
-static const struct function *find_row(unsigned need, struct str name)
-{
-	for (size_t i = 0; i < COUNT(tables); i++)
-		for (const struct function *f = tables[i]; f->name; f++)
-			if ((f->needs & OPEN_NAMES) == need && (need || str_eq_text(name, f->name)))
-				return f;
-	return NULL;
-}
-
-const struct function *function_find(struct str name)
-{
-	unsigned number;
-
-	return find_row(arg_number(name, &number) ? NEED_ARGUMENT : 0, name);
-}
-
-const struct function *function_of_fields(void)
-{
-	return find_row(NEED_FIELD, STR(""));
-}
-
-bool parse_known_name(const struct tree *t, struct str name)
-{
-	const struct ctype *type;
-	int64_t value;
-
-	return function_find(name) || c_scope_constant(&t->types, name, &type, &value) ||
-	       str_eq_text(name, "true") || str_eq_text(name, "false");
-}
-
-bool parse_is_value(struct str name)
-{
-	const struct function *f = function_find(name);
-
-	return f && f->group == GROUP_VALUE;
-}
-
-struct str function_guess(struct str name)
-{
-	struct guess guess = {.nearest = 3};
-
-	for (size_t i = 0; i < COUNT(tables); i++)
-		for (const struct function *f = tables[i]; f->name; f++)
-			if (f->group != GROUP_FOREIGN && !(f->needs & OPEN_NAMES))
-				guess_offer(&guess, name, str_from(f->name));
-	return guess.best;
-}
-
-void script_print_builtins(struct buf *out)
-{
-	/* ORDER: enum builtin_group */
-	static const char *const titles[] = {"Values", "Functions", "Statements", "Aggregations"};
-
-	for (unsigned group = GROUP_VALUE; group < GROUP_FOREIGN; group++) {
-		buf_printf(out, "%s%s:\n", group ? "\n" : "", titles[group]);
-		for (size_t i = 0; i < COUNT(tables); i++)
-			for (const struct function *f = tables[i]; f->name; f++)
-				if (f->group == group)
-					buf_printf(out, "  %-9s %-45s %s\n", f->name, f->help,
-						   f->example);
-	}
-}
-
-int script_each_builtin(script_builtin_fn *fn, void *arg)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < COUNT(tables); i++)
-		for (const struct function *f = tables[i]; f->name && !err; f++)
-			if (f->group != GROUP_FOREIGN)
-				err = fn(arg, f->name, f->help, f->example);
-	return err;
-}
+const struct builtins script_builtins = {.tables = tables, .macros = standard_macros};
 
 /* ---- What a clause needs of its sites ---- */
 
 struct walk {
 	struct arena *arena;
+	const struct builtins *builtins;
 	struct uses *uses;
 	int err;
 };
@@ -130,7 +43,7 @@ static void set_bit(uint64_t *bits, unsigned n)
 
 static void walk_builtin(struct walk *w, const struct expr *e)
 {
-	const struct function *f = function_find(e->text);
+	const struct function *f = function_find(w->builtins, e->text);
 	unsigned number;
 
 	w->uses->has_unknown |= !f;
@@ -174,9 +87,9 @@ static void walk_body(struct walk *w, const struct stmt *s)
 	}
 }
 
-int uses_find(struct arena *a, const struct tree_clause *c, struct uses *out)
+int uses_find(struct script *s, const struct tree_clause *c, struct uses *out)
 {
-	struct walk w = {.arena = a, .uses = out};
+	struct walk w = {.arena = &s->arena, .builtins = s->builtins, .uses = out};
 
 	memset(out, 0, sizeof(*out));
 	walk_expr(&w, c->predicate);

@@ -224,9 +224,10 @@ static void assign_map(struct check *c, struct expr *target, struct expr *value,
 }
 
 /* Is this a call like count(), which only a map can take? */
-static bool is_aggregate_call(const struct expr *e)
+static bool is_aggregate_call(const struct check *c, const struct expr *e)
 {
-	const struct function *f = e->kind == EXPR_CALL ? function_find(e->text) : NULL;
+	const struct function *f =
+		e->kind == EXPR_CALL ? function_find(c->s->builtins, e->text) : NULL;
 
 	return f && f->group == GROUP_AGGREGATION;
 }
@@ -327,8 +328,8 @@ static bool assign_in_block(struct check *c, struct stmt *s)
 	struct expr *block = s->value;
 	struct stmt *inner, **last = &block->body;
 
-	if (block->kind != EXPR_BLOCK || !block->arg_count || !is_aggregate_call(block->args[0]) ||
-	    s->target->kind != EXPR_MAP || s->op)
+	if (block->kind != EXPR_BLOCK || !block->arg_count ||
+	    !is_aggregate_call(c, block->args[0]) || s->target->kind != EXPR_MAP || s->op)
 		return false;
 	inner = arena_new(&c->s->arena, struct stmt);
 	if (!inner) {
@@ -356,7 +357,7 @@ static void check_assign(struct check *c, struct stmt *s)
 		map->is_target = true;
 	if (assign_in_block(c, s))
 		return;
-	if (is_aggregate_call(s->value) && (s->target->kind != EXPR_MAP || s->op)) {
+	if (is_aggregate_call(c, s->value) && (s->target->kind != EXPR_MAP || s->op)) {
 		refuse_aggregate(c, s->value);
 		return;
 	}
@@ -538,7 +539,7 @@ static void check_for(struct check *c, struct stmt *s)
 /* An expression alone is fine when it does something. */
 static void check_effect(struct check *c, struct expr *e)
 {
-	if (is_aggregate_call(e)) {
+	if (is_aggregate_call(c, e)) {
 		refuse_aggregate(c, e);
 		return;
 	}
@@ -607,7 +608,7 @@ void check_block(struct check *c, struct expr *e)
 
 	c->block_depth++;
 	check_body(c, e->body);
-	if (value && !c->err && is_aggregate_call(value))
+	if (value && !c->err && is_aggregate_call(c, value))
 		refuse_aggregate(c, value);
 	if (value && !c->err) {
 		check_expr(c, value);

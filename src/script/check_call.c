@@ -111,7 +111,7 @@ static struct str synonym_of(struct str name)
 static void unknown_function(struct check *c, const struct expr *e)
 {
 	bool is_call = e->kind == EXPR_CALL;
-	struct str guess = function_guess(e->text), synonym = synonym_of(e->text);
+	struct str guess = function_guess(c->s->builtins, e->text), synonym = synonym_of(e->text);
 	struct str arg = is_call ? STR("") : named_guess(c, e->text);
 
 	check_error(c, e, is_call ? "unknown-function" : "unknown-name", "unknown %s '%.*s'",
@@ -168,7 +168,7 @@ static void check_row(struct check *c, struct expr *e, const struct function *f)
 
 void check_call(struct check *c, struct expr *e)
 {
-	const struct function *f = function_find(e->text);
+	const struct function *f = function_find(c->s->builtins, e->text);
 
 	if (!f) {
 		unknown_function(c, e);
@@ -192,6 +192,6 @@ void check_call(struct check *c, struct expr *e)
 
 void check_field(struct check *c, struct expr *e)
 {
-	e->function = function_of_fields();
+	e->function = function_of_fields(c->s->builtins);
 	check_row(c, e, e->function);
 }

@@ -10,7 +10,7 @@
 /* The type of this kind and name that the machine knows; NULL: none. */
 static const struct ctype *look_up(struct check *c, enum ctype_kind kind, struct str name)
 {
-	const struct script_source *source = &c->s->source;
+	const struct script_source *source = c->s->source;
 	struct file *file = c->v->count ? c->v->attachments[0]->attach.file : NULL;
 	const struct ctype *t = NULL;
 	int err = -ENOENT;

@@ -4,7 +4,7 @@
  * map, variable or function it names. Maps, operators and calls have files of their own. */
 #include "program/numbers.h"
 #include "script/inside.h"
-#include "script/lex.h"
+#include "script/parse/lex.h"
 
 #include <errno.h>
 
@@ -312,7 +312,7 @@ void check_expr(struct check *c, struct expr *e)
 	case EXPR_VARIABLE: check_variable(c, e); break;
 	case EXPR_MAP: check_map_read(c, e); break;
 	case EXPR_NAME:
-		if (!function_find(e->text) && check_constant(c, e))
+		if (!function_find(c->s->builtins, e->text) && check_constant(c, e))
 			break;
 		check_call(c, e);
 		break;

@@ -670,7 +670,7 @@ void check_task(struct check *c, struct expr *e)
 /* A constant of an enum, or true or false; false: the name is none. */
 bool check_constant(struct check *c, struct expr *e)
 {
-	const struct script_source *source = &c->s->source;
+	const struct script_source *source = c->s->source;
 	struct file *file = c->v->count ? c->v->attachments[0]->attach.file : NULL;
 	const struct ctype *t = NULL;
 	int64_t value = 0;

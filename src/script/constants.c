@@ -93,7 +93,7 @@ static void check_fail(struct check *c, struct expr *e)
 /* kfunc_exist("f"): does the kernel have a function of this name? */
 static void check_kfunc_exist(struct check *c, struct expr *e)
 {
-	const struct script_source *source = &c->s->source;
+	const struct script_source *source = c->s->source;
 	const struct ctype *t;
 
 	set_bool(e, source->type && !source->type(source->self, NULL, CTYPE_FUNCTION,

@@ -414,7 +414,7 @@ int script_format(const struct script *s, struct buf *out)
 {
 	/* The script's own text comes first; the files that it imports are not formatted. */
 	struct str own = str_of(s->text.ptr, s->parts[s->part_count - 1].len);
-	struct formatter f = {.source = own, .out = out};
+	struct formatter f = {.source = own, .builtins = s->builtins, .out = out};
 	size_t at = 0;
 
 	if (str_starts(own, STR("#!"))) {

@@ -3,7 +3,7 @@
 #define NOPAL_SCRIPT_FORMAT_H
 
 #include "script/inside.h"
-#include "script/parse.h"
+#include "script/parse/parse.h"
 
 enum piece_kind { PIECE_TOKEN, PIECE_LINE_COMMENT, PIECE_COMMENT };
 
@@ -17,6 +17,7 @@ struct text_piece {
 
 struct formatter {
 	struct str source;
+	const struct builtins *builtins;
 	struct arena arena;
 	struct buf *out;
 	struct text_piece *pieces;

@@ -148,7 +148,7 @@ static bool is_cast(const struct formatter *f, size_t open)
 		    !format_is_token(f, i, TOKEN_LBRACKET) &&
 		    !format_is_token(f, i, TOKEN_RBRACKET) && !format_is_token(f, i, TOKEN_INT))
 			return false;
-	return close > open + 2 || !function_find(f->pieces[open + 1].text);
+	return close > open + 2 || !function_find(f->builtins, f->pieces[open + 1].text);
 }
 
 static bool is_step(enum token_kind kind)

@@ -54,11 +54,11 @@ static int read_headers(struct script *s)
 	s->header_types->machine = s->tree.types.machine;
 	if (!s->tree.includes.len)
 		return 0;
-	if (!s->source.headers) {
+	if (!s->source->headers) {
 		s->header_problem = STR("headers are not read: define it in the script");
 		return 0;
 	}
-	err = s->source.headers(s->tree.includes, s->options.header_dirs, &s->headers, &problem);
+	err = s->source->headers(s->tree.includes, s->options.header_dirs, &s->headers, &problem);
 	set_problem(s, err, &problem);
 	buf_free(&problem);
 	return s->headers ? headers_each(s->headers, take_declaration, s) : 0;
@@ -118,7 +118,7 @@ bool header_constant(struct script *s, struct str name, const struct ctype **typ
 		return true;
 	}
 	/* A builtin is a name of the language, whatever a header has. */
-	if (function_find(name) || read_headers(s))
+	if (function_find(s->builtins, name) || read_headers(s))
 		return false;
 	if (c_scope_constant(s->header_types, name, type, value))
 		return true;

@@ -4,11 +4,12 @@
 #ifndef NOPAL_SCRIPT_INSIDE_H
 #define NOPAL_SCRIPT_INSIDE_H
 
-#include <regex.h>
-
 #include "program/record.h"
+#include "script/parse/builtin.h"
+#include "script/parse/counters.h"
+#include "script/parse/script_state.h"
+#include "script/parse/tree.h"
 #include "script/script.h"
-#include "script/tree.h"
 
 /* A map, as the script uses it. Types grow until check.c finds nothing new. */
 struct map {
@@ -91,61 +92,6 @@ struct attachment_list {
 	size_t count, cap;
 };
 
-/* Numbered things that programs refer to. They only ever grow. */
-struct text_list {
-	struct str *items;
-	size_t count, cap;
-};
-
-struct format_list {
-	struct format *items;
-	size_t count, cap;
-};
-
-struct span_list {
-	struct span *items;
-	size_t count, cap;
-};
-
-struct script {
-	struct arena arena;
-	struct str text, path;
-	struct script_options options; /* params are copied */
-	struct script_facts facts;
-	struct script_source source; /* of script_resolve() */
-	struct tree tree;
-	struct headers *headers;      /* NULL: not read */
-	struct c_scope *header_types; /* what they declare; NULL: not asked for yet */
-	struct str header_problem;    /* why they could not be read; empty: nothing is wrong */
-	struct header_value *header_values;
-	struct map *maps;
-	uint32_t map_count;
-	struct named_param *named; /* --name=value among the parameters */
-	unsigned named_count;
-	struct import_part *parts; /* of the text: imported files, then the script */
-	unsigned part_count;
-	size_t *block_imports; /* where imports are in blocks of the text */
-	unsigned block_import_count;
-	struct text_list literals, names;
-	struct format_list formats;
-	struct span_list spans;
-	int64_t wall_offset; /* what to add to nsecs to get the time of day */
-	unsigned attachment_count;
-	regex_t filter; /* of options.probe_filter, if there is one */
-	bool has_filter;
-	bool has_program; /* there is a program: what is compiled now comes in addition */
-	const struct attachment *only; /* compile the attachments of its image; NULL: all */
-	struct known_symbol *symbols;  /* address.c: that were looked up */
-	struct file **files;	       /* held for the attachments */
-	size_t file_count, file_cap;
-};
-
-/* A parameter with a name: --limit=5, --all. */
-struct named_param {
-	struct str name, value;
-	bool has_value;
-};
-
 /* The attachments of one clause that the same code serves. */
 struct variant {
 	struct tree_clause *clause;
@@ -158,40 +104,22 @@ struct variant {
 bool type_is_word(const struct type *t);			   /* lives in a register */
 uint32_t map_entries(const struct script *s, const struct map *m); /* that it may have */
 
-struct span script_span(const struct script *s, struct mark m);
-/* Number of a text in a list; added when it is new. -ENOMEM. */
-int text_intern(struct script *s, struct text_list *list, struct str text, uint32_t *out);
-/* Intern a piece of the script that errors may name, unless *span (its number + 1) is set.
- * -ENOMEM. */
-int span_intern(struct script *s, struct mark m, uint32_t *span);
-
 /* script.c: is the probe watched for in images that are mapped later, since it may be in any, or in
  * any of a process that matches a pattern? */
 bool probe_may_come_later(const struct script *s, const struct probe_spec *p);
 
-/* getopt.c: take the caller's parameters, which may be gone when the script is extended, and keep
- * those that have names apart (-ENOMEM); complain of names that the script does not declare */
-int params_take(struct script *s);
-int params_check(struct script *s, struct diag *d);
-/* import.c: add the texts of imported files. -errno with a message */
-int imports_take(struct script *s, struct diag *d);
 /* trials.c: leave only the probes that are asked for. -errno with a message */
 int trials_select(struct script *s, struct diag *d);
 /* Is what the clause returns the result of a test? */
 bool trial_returns(const struct variant *v);
 /* builtins.c */
-int uses_find(struct arena *a, const struct tree_clause *c, struct uses *out); /* -ENOMEM */
+int uses_find(struct script *s, const struct tree_clause *c, struct uses *out); /* -ENOMEM */
 /* resolve.c */
 int resolve_probes(struct script *s, const struct script_source *source, struct diag *d);
 /* compile.c: the code of all attachments that no program has yet */
 int compile_program(struct script *s, struct program **out, struct diag *d);
 /* warnings.c: once all types are found; the first variant of each clause */
 void warnings_find(const struct script *s, struct variant *const *first, struct diag *d);
-/* config.c: defaults, then the config block, then the environment. */
-int config_apply(struct script *s, struct diag *d);
-/* The mode of a stack by its name. False: there is none. */
-bool config_stack_mode(struct str word, uint8_t *show);
-
 /* ---- Resolve: probes -> attachments ---- */
 
 /* One probe being looked up. */
@@ -228,23 +156,6 @@ int resolve_kernel_function(struct search *q);
 int resolve_iter(struct search *q);
 /* Nothing was found: an error, a warning, or nothing, as the options say. */
 int report_missing(struct search *q);
-
-/* ---- counters.c: software and hardware probes ---- */
-
-struct counter {
-	enum probe_type type;
-	const char *name, *other;
-	uint64_t config; /* perf's number of it */
-	uint64_t period; /* if the script gives none */
-};
-
-/* NULL: there is none by this name. */
-const struct counter *counter_find(enum probe_type type, struct str name);
-/* The n-th of this type; NULL: there are fewer. */
-const struct counter *counter_at(enum probe_type type, size_t n);
-/* The nearest name to a misspelt one; empty when none is near. */
-struct str counter_guess(enum probe_type type, struct str name);
-unsigned counter_perf_type(enum probe_type type);
 
 /* ---- Check: types of the tree ---- */
 
@@ -597,30 +508,6 @@ bool is_lang_stack(const struct expr *e);
 /* Each is one row, which contains everything about it. The rows are in the files that check and
  * lower them (values.c, texts.c, maps.c, output.c, printf.c); builtins.c finds them. */
 
-/* ORDER: as --help-script prints them, see builtins.c. */
-enum builtin_group {
-	GROUP_VALUE,	   /* may be written without parentheses: pid */
-	GROUP_FUNCTION,	   /* is called for its value: str(p) */
-	GROUP_STATEMENT,   /* has no value: printf(...) */
-	GROUP_AGGREGATION, /* only as the value of a map: @ = count() */
-	GROUP_FOREIGN,	   /* bpftrace's, not supported yet: only its name is known */
-};
-
-/* What the sites of a clause, or the session, must provide. */
-enum builtin_need {
-	NEED_ARGUMENT = 1, /* the argument whose number is in the name */
-	NEED_ALL_ARGS = 2, /* all arguments, by their names */
-	NEED_FUNC = 4,	   /* the function around the site */
-	NEED_ARCH = 8,	   /* registers: the sites of a variant are of one architecture */
-	NEED_STACKS = 16,  /* processes, remembered while they live */
-	NEED_DATA = 32,	   /* data records are sent */
-	NEED_UNSAFE = 64,  /* --unsafe */
-	NEED_NO_REG = 128, /* `out` may be REG_NO: the value is not wanted */
-	NEED_LANG = 512,   /* the language runtimes of processes */
-	NEED_RESULT = 256, /* the type of what a function returns */
-	NEED_FIELD = 1024, /* the argument or field whose name follows */
-};
-
 /* Probe types a builtin can be used in; 0 in a row: all. */
 #define IN(type)	  (1u << PROBE_##type)
 #define HAVE_BTF_ARGS	  (IN(RAWTRACEPOINT) | IN(FENTRY) | IN(FEXIT))
@@ -632,27 +519,6 @@ enum builtin_need {
 #define HAVE_RETVAL	  (IN(URETPROBE) | IN(KRETPROBE) | IN(FEXIT))
 #define HAVE_NAMED_FIELDS (HAVE_SITES | IN(TRACEPOINT) | IN(ITER) | HAVE_BTF_ARGS)
 
-/* Arguments of a function, one letter each; those after a '[' may be left out:
- *
- *   i  an integer           p  an address             c  a constant integer
- *   s  a string literal     t  any string             e  any value
- *   m  a map without a key  f  a printf format        *  any number of values
- *   x  anything: `check` looks at it */
-struct function {
-	const char *name;
-	const char *args;
-	enum builtin_group group;
-	unsigned needs;	    /* enum builtin_need */
-	unsigned probes;    /* IN(...) */
-	struct type result; /* TYPE_NONE: none, or `check` sets it */
-	/* What the letters do not say; NULL: nothing. Arguments are typed and fit `args`. */
-	void (*check)(struct check *c, struct expr *e);
-	/* Code that leaves the value in register or slot `out`, by its type. */
-	void (*lower)(struct lower *l, const struct expr *e, uint16_t out);
-	int number; /* for the two functions above: BUILTIN_PID, TYPE_SUM, FORMAT_CLEAR */
-	const char *help, *example;
-};
-
 /* Types of results. */
 /* clang-format off */
 #define NO_RESULT   {.kind = TYPE_NONE}
@@ -663,19 +529,15 @@ struct function {
 /* clang-format on */
 
 /* Tables of rows; the name of the last row is NULL. */
+extern const struct builtins script_builtins;
+
 extern const struct function value_rows[], text_rows[], network_rows[], search_rows[], map_rows[],
 	output_rows[], printf_rows[], constant_rows[], option_rows[], standard_rows[],
 	unsafe_rows[], series_rows[], address_rows[], normalize_rows[], typeinfo_rows[],
 	path_rows[];
+/* Definitions of builtins that are macros; the name of the last is NULL. */
+extern const struct builtin_macro standard_macros[];
 
-/* NULL when there is none of this name, which may be a foreign one's. "arg7" is the row "argN". */
-const struct function *function_find(struct str name);
-/* The row of args.x. */
-const struct function *function_of_fields(void);
-/* The nearest name to a misspelt one; empty when none is near. */
-struct str function_guess(struct str name);
-/* "arg7" -> 7, below 128. */
-bool arg_number(struct str name, unsigned *out);
 /* Is the value of this number, in the order of the arguments after the format, to be a float? */
 bool printf_wants_float(struct str format, unsigned value);
 

@@ -6,7 +6,7 @@
 #include "find/pattern.h"
 #include "script/inside.h"
 #include "script/script.h"
-#include "script/parse.h"
+#include "script/parse/parse.h"
 
 struct lister {
 	struct arena arena;
@@ -389,7 +389,8 @@ static bool list_types(struct lister *l, struct str pattern, int *err)
 static int list_text(struct lister *l, const struct script_options *options, struct str text,
 		     struct diag *d)
 {
-	struct parser p = {.options = options, .arena = &l->arena, .d = d};
+	struct parser p = {
+		.options = options, .builtins = &script_builtins, .arena = &l->arena, .d = d};
 	struct probe_spec *spec = NULL;
 	int err;
 

@@ -347,7 +347,7 @@ static int resolve_clause(struct script *s, const struct script_source *source,
 	if (!c->attachments) {
 		c->attachments = arena_new(&s->arena, struct attachment_list);
 		c->uses = arena_new(&s->arena, struct uses);
-		if (!c->attachments || !c->uses || uses_find(&s->arena, c, c->uses))
+		if (!c->attachments || !c->uses || uses_find(s, c, c->uses))
 			return -ENOMEM;
 	}
 	for (struct probe_spec *spec = c->probes; spec; spec = spec->next) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "script/parse.h"
+#include "script/parse/parse.h"
 
 /* ---- The machine as a script_source: the calls of the find module ---- */
 
@@ -130,46 +130,6 @@ struct script_source script_source_machine(struct finder *f)
 
 /* ---- Scripts ---- */
 
-struct span script_span(const struct script *s, struct mark m)
-{
-	const struct lexer l = {.text = s->text, .path = s->path, .options = &s->options};
-
-	return lex_span(&l, m);
-}
-
-int text_intern(struct script *s, struct text_list *list, struct str text, uint32_t *out)
-{
-	struct str copy;
-
-	for (size_t i = 0; i < list->count; i++) {
-		if (str_eq(list->items[i], text)) {
-			*out = (uint32_t)i;
-			return 0;
-		}
-	}
-	copy = arena_str(&s->arena, text);
-	if (!copy.ptr || arena_grow(&s->arena, (void **)&list->items, list->count, &list->cap,
-				    sizeof(*list->items)))
-		return -ENOMEM;
-	*out = (uint32_t)list->count;
-	list->items[list->count++] = copy;
-	return 0;
-}
-
-int span_intern(struct script *s, struct mark m, uint32_t *span)
-{
-	struct span_list *list = &s->spans;
-
-	if (*span)
-		return 0;
-	if (arena_grow(&s->arena, (void **)&list->items, list->count, &list->cap,
-		       sizeof(*list->items)))
-		return -ENOMEM;
-	list->items[list->count++] = script_span(s, m);
-	*span = (uint32_t)list->count;
-	return 0;
-}
-
 bool probe_may_come_later(const struct script *s, const struct probe_spec *p)
 {
 	bool any = !p->path.len || str_eq_text(p->path, "*");
@@ -213,7 +173,7 @@ static void note_facts(struct script *s)
 			f->uses_kernel |= sees_exec(p->type);
 			f->needs_entry |= is_in_any_file(p);
 		}
-		if (uses_find(&s->arena, c, &u))
+		if (uses_find(s, c, &u))
 			continue;
 		f->uses_stacks |= !!(u.needs & NEED_STACKS);
 		f->uses_langs |= !!(u.needs & NEED_LANG);
@@ -241,7 +201,8 @@ static int take_filter(struct script *s, struct diag *d)
 
 static int fill(struct script *s, struct diag *d)
 {
-	struct parser p = {.options = &s->options, .arena = &s->arena, .d = d};
+	struct parser p = {
+		.options = &s->options, .builtins = &script_builtins, .arena = &s->arena, .d = d};
 	int err = params_take(s);
 
 	if (!err)
@@ -280,9 +241,11 @@ int script_parse(struct str text, const struct script_options *options, struct s
 		return -ENOMEM;
 	s->text = text;
 	s->options = *options;
+	s->builtins = &script_builtins;
+	s->source = arena_new(&s->arena, struct script_source);
 	s->wall_offset = clock_wall_offset();
 	s->path = arena_str(&s->arena, options->path);
-	err = s->path.ptr ? fill(s, d) : -ENOMEM;
+	err = s->path.ptr && s->source ? fill(s, d) : -ENOMEM;
 	if (err) {
 		script_free(s);
 		return err;
@@ -295,7 +258,7 @@ int script_resolve(struct script *s, const struct script_source *source, struct 
 {
 	int err;
 
-	s->source = *source;
+	*s->source = *source;
 	err = resolve_probes(s, source, d);
 
 	if (!err && !s->attachment_count && s->has_filter)

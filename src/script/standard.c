@@ -1,8 +1,6 @@
 /* Builtins that are macros of the language itself. The parser puts the block in place of the use,
  * so nothing after it needs them. A script may define a macro of the same name. */
-#include "base/array.h"
 #include "script/inside.h"
-#include "script/parse.h"
 
 /* clang-format off */
 
@@ -12,9 +10,7 @@
 	{ name, "(t) { ((struct task_struct *)t)->" members " }" }
 
 /* name, parameters and block; several of one name differ in their parameters */
-static const struct {
-	const char *name, *text;
-} macros[] = {
+const struct builtin_macro standard_macros[] = {
 	OF_TASK("ppid",        "real_parent->tgid"),
 	OF_TASK("pcomm",       "real_parent->comm"),
 	OF_TASK("leader_tid",  "group_leader->pid"),
@@ -22,6 +18,7 @@ static const struct {
 	{ "percpu_kaddr", "(name) { kptr(*kptr((uint64 *)(kaddr(\"__per_cpu_offset\") + 8 * cpu)) + kaddr(name)) }" },
 	{ "percpu_kaddr", "(name, c) { c < ncpus ? kptr(*kptr((uint64 *)(kaddr(\"__per_cpu_offset\") + 8 * c)) + kaddr(name)) : kptr((uint64)0) }" },
 	{ "is_err", "(p) { (uint64)p >= 0xfffffffffffff001 }" },
+	{ .name = NULL },
 };
 
 #define MACRO_ROW(name, group, help, example) \
@@ -37,11 +34,3 @@ const struct function standard_rows[] = {
 	{ .name = NULL },
 };
 /* clang-format on */
-
-const char *parse_standard_macro(struct str name, unsigned number)
-{
-	for (size_t i = 0; i < COUNT(macros); i++)
-		if (str_eq_text(name, macros[i].name) && !number--)
-			return macros[i].text;
-	return NULL;
-}

@@ -120,8 +120,8 @@ static void lower_comm(struct lower *l, const struct expr *e, uint16_t out)
 static const char *unreadable(const struct script *s, const struct arch *arch,
 			      const struct operand *o, bool by_some)
 {
-	return s->source.unreadable ? s->source.unreadable(s->source.run, arch, o, by_some)
-				    : operand_problem(o);
+	return s->source->unreadable ? s->source->unreadable(s->source->run, arch, o, by_some)
+				     : operand_problem(o);
 }
 
 const char *attachment_unreadable(const struct attachment *p, unsigned n, bool by_some)

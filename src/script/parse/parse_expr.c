@@ -1,9 +1,10 @@
 /* Expressions: text -> struct expr, by precedence climbing. */
-#include "script/parse.h"
+#include "script/parse/parse.h"
 
 #include <errno.h>
 
 #include "base/array.h"
+#include "script/parse/builtin.h"
 
 #define MAX_ARGS 64 /* of a call, keys of a map, elements of a tuple */
 
@@ -187,14 +188,14 @@ static struct expr *copy_arg(struct parser *p, const struct expr *arg)
 }
 
 /* The newest bpftrace has another name for some values: __builtin_pid. */
-static struct str plain_name(struct str name)
+static struct str plain_name(const struct parser *p, struct str name)
 {
 	const struct str prefix = STR("__builtin_");
 	struct str plain = name;
 
 	if (str_starts(name, prefix))
 		plain = str_of(name.ptr + prefix.len, name.len - prefix.len);
-	return parse_is_value(plain) ? plain : name;
+	return function_is_value(p->builtins, plain) ? plain : name;
 }
 
 static void refuse_exit(struct parser *p, const struct expr *e)
@@ -228,7 +229,7 @@ static struct expr *parse_name(struct parser *p)
 	enum expr_kind kind = EXPR_NAME;
 	unsigned count = 0;
 
-	name.text = plain_name(name.text);
+	name.text = plain_name(p, name.text);
 	parse_advance(p);
 	if ((str_eq_text(name.text, "args") || str_eq_text(name.text, "ctx")) &&
 	    (parse_take(p, TOKEN_DOT) || parse_take(p, TOKEN_ARROW))) {
@@ -344,7 +345,7 @@ static bool at_record(const struct parser *p)
 {
 	struct parser look;
 
-	if (!parse_is(p, TOKEN_WORD) || parse_is_value(p->token.text))
+	if (!parse_is(p, TOKEN_WORD) || function_is_value(p->builtins, p->token.text))
 		return false;
 	look = *p;
 	look.d = look.lexer.d = NULL;

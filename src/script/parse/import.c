@@ -8,9 +8,9 @@
 
 #include "base/array.h"
 #include "base/file.h"
-#include "script/inside.h"
-#include "script/lex.h"
-#include "script/parse.h"
+#include "script/parse/script_state.h"
+#include "script/parse/lex.h"
+#include "script/parse/parse.h"
 
 #define IMPORTS_MOST 64
 

@@ -1,5 +1,5 @@
 /* Statements and blocks. */
-#include "script/parse.h"
+#include "script/parse/parse.h"
 
 #include <errno.h>
 

@@ -1,9 +1,11 @@
 /* Macros: a name for a block. A use of one is the block, parsed again with the arguments in place
  * of the parameters. The block's own variables get names of their own, so that they are none of the
  * caller's; maps are the caller's and must be passed. */
-#include "script/macro.h"
+#include "script/parse/macro.h"
 
 #include <errno.h>
+
+#include "script/parse/builtin.h"
 
 #define MAX_CALLS 16 /* macros and functions that use others */
 
@@ -27,7 +29,7 @@ static void parse_param(struct parser *p, struct macro *m)
 		if (m->params[i].kind == param->kind && str_eq(m->params[i].name, param->name))
 			parse_error(p, p->token.mark, "macro-params",
 				    "the macro has two parameters '%.*s'", STR_FMT(param->name));
-	if (param->kind == EXPR_NAME && parse_is_value(param->name))
+	if (param->kind == EXPR_NAME && function_is_value(p->builtins, param->name))
 		parse_error(p, p->token.mark, "macro-params",
 			    "'%.*s' is a builtin and cannot be a parameter", STR_FMT(param->name));
 	m->count++;
@@ -161,17 +163,18 @@ static void read_standard(struct parser *p, struct str name, const char *text, s
 static const struct macro *find_standard(struct parser *p, struct str name, bool *is_known,
 					 struct expr *const *args, unsigned count)
 {
-	const char *text;
+	for (const struct builtin_macro *b = p->builtins->macros; b->name; b++) {
+		struct macro *m;
 
-	for (unsigned n = 0; (text = parse_standard_macro(name, n)); n++) {
-		struct macro *m = arena_new(p->arena, struct macro);
-
+		if (!str_eq_text(name, b->name))
+			continue;
+		m = arena_new(p->arena, struct macro);
 		*is_known = true;
 		if (!m) {
 			parse_fail(p, -ENOMEM);
 			return NULL;
 		}
-		read_standard(p, name, text, m);
+		read_standard(p, name, b->text, m);
 		if (fits(m, args, count))
 			return m;
 	}

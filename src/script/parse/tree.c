@@ -1,5 +1,5 @@
 /* The tables that belong to the tree: operators, probe types, names of integer types. */
-#include "script/tree.h"
+#include "script/parse/tree.h"
 
 #include <errno.h>
 #include <strings.h>

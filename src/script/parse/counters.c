@@ -1,9 +1,10 @@
 /* Events that perf counts, by the names that scripts have for them: software and hardware probes.
  */
+#include "script/parse/counters.h"
+
 #include <linux/perf_event.h>
 
 #include "base/array.h"
-#include "script/inside.h"
 
 /* clang-format off */
 static const struct counter counters[] = {

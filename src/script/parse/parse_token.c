@@ -1,6 +1,6 @@
 /* The token that the parser looks at: macros of the preprocessor are expanded here. And what every
  * production needs: errors, depth, marks. */
-#include "script/parse.h"
+#include "script/parse/parse.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* The settings of a script: defaults, the caller's options, the config block, the environment; the
  * later wins. */
-#include "script/inside.h"
+#include "script/parse/script_state.h"
 
 #include <ctype.h>
 #include <errno.h>

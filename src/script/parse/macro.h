@@ -3,7 +3,7 @@
 #ifndef NOPAL_SCRIPT_MACRO_H
 #define NOPAL_SCRIPT_MACRO_H
 
-#include "script/parse.h"
+#include "script/parse/parse.h"
 
 #define MACRO_PARAMS 16
 

@@ -1,6 +1,6 @@
 /* Text -> tree: settings, declarations and clauses. Statements are in parse_stmt.c, expressions in
  * parse_expr.c, probes in parse_probe.c, tokens in parse_token.c. */
-#include "script/parse.h"
+#include "script/parse/parse.h"
 
 #include <errno.h>
 

@@ -1,13 +1,13 @@
 /* Probes: text -> struct probe_spec. Their parts have any bytes, so they are read by find/pattern.h
  * and not as tokens; what the parts mean for each type of probe is here. */
-#include "script/parse.h"
+#include "script/parse/parse.h"
 
 #include <ctype.h>
 #include <errno.h>
 
 #include "base/array.h"
 #include "find/pattern.h"
-#include "script/inside.h"
+#include "script/parse/counters.h"
 
 #define SECOND 1000000000ull
 

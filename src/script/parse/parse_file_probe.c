@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "find/pattern.h"
-#include "script/parse.h"
+#include "script/parse/parse.h"
 
 /* usdt = type ":" name | type ":" path ":" name | type ":" path ":" provider ":" name */
 void parse_usdt(struct parser *p, const struct pattern *parts, struct probe_spec *s)

@@ -1,10 +1,11 @@
 /* Types in expressions: casts, sizeof and offsetof. What a type is, is cparse's to say; here it is
  * kept apart from an expression in parentheses. */
-#include "script/parse.h"
+#include "script/parse/parse.h"
 
 #include <errno.h>
 
 #include "base/array.h"
+#include "script/parse/builtin.h"
 
 /* What may follow the ")" of a cast. */
 static bool starts_operand(const struct parser *p)
@@ -31,6 +32,17 @@ static bool at_type(const struct parser *p)
 					   c_scope_type(&p->tree->types, CTYPE_NAMED, word));
 }
 
+/* Is this the name of a value or function of the language, or of a constant? */
+static bool is_known_name(const struct parser *p, struct str name)
+{
+	const struct ctype *type;
+	int64_t value;
+
+	return function_find(p->builtins, name) ||
+	       c_scope_constant(&p->tree->types, name, &type, &value) ||
+	       str_eq_text(name, "true") || str_eq_text(name, "false");
+}
+
 /* Is this a word and then "*" or "[" number "]", up to the ")", as in "(name *)"? */
 static bool at_unknown_type(const struct parser *p)
 {
@@ -48,7 +60,7 @@ static bool at_unknown_type(const struct parser *p)
 			return false;
 	}
 	return parse_take(&look, TOKEN_RPAREN) && starts_operand(&look) && !look.err &&
-	       (has_suffix || !parse_known_name(p->tree, p->token.text));
+	       (has_suffix || !is_known_name(p, p->token.text));
 }
 
 /* What a macro was passed as typeof(like), where its parameter or "struct" and the parameter is
@@ -99,9 +111,8 @@ static bool names_type(const struct parser *p)
 {
 	if (passed_like(p))
 		return false;
-	return at_type(p) ||
-	       (parse_is(p, TOKEN_WORD) && !parse_known_name(p->tree, p->token.text) &&
-		!parse_macro_arg(p, p->token.text));
+	return at_type(p) || (parse_is(p, TOKEN_WORD) && !is_known_name(p, p->token.text) &&
+			      !parse_macro_arg(p, p->token.text));
 }
 
 bool parse_at_typeof(const struct parser *p)

@@ -4,9 +4,8 @@
 #define NOPAL_SCRIPT_LEX_H
 
 #include "base/diag.h"
-#include "script/tree.h"
-
-struct script_options;
+#include "script/parse/script_options.h"
+#include "script/parse/tree.h"
 
 enum token_kind {
 	TOKEN_END,

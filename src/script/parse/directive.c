@@ -4,7 +4,7 @@
  * define. */
 #include <errno.h>
 
-#include "script/parse.h"
+#include "script/parse/parse.h"
 
 /* The rest of the line, without a comment at its end; the lexer is then at the newline. */
 static struct str take_line(struct lexer *l)

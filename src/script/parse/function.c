@@ -2,7 +2,7 @@
  * parsed again for each use. Its parameters are variables of its own, which begin with the values
  * of the arguments; `return` sets one more variable, which is the value of the block, and leaves
  * the block. So a function may have loops and several returns, and may use maps of the script. */
-#include "script/macro.h"
+#include "script/parse/macro.h"
 
 #include <errno.h>
 

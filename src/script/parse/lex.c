@@ -1,11 +1,10 @@
 /* Text -> tokens: see lex.h. */
-#include "script/lex.h"
+#include "script/parse/lex.h"
 
 #include <errno.h>
 
 #include "base/array.h"
 #include "base/quote.h"
-#include "script/script.h"
 
 struct sign {
 	const char *text;
