@@ -9,6 +9,9 @@
 #include "script/parse/counters.h"
 #include "script/parse/script_state.h"
 #include "script/parse/tree.h"
+#include "script/resolve/header_types.h"
+#include "script/resolve/resolve.h"
+#include "script/resolve/probe_search.h"
 #include "script/script.h"
 
 /* A map, as the script uses it. Types grow until check.c finds nothing new. */
@@ -54,44 +57,6 @@ struct variable {
 	struct variable *next;
 };
 
-/* What a clause asks of its attachments, found by looking at its tree. */
-struct uses {
-	uint64_t args[2];   /* bit n: argN */
-	uint64_t floats[2]; /* bit n: printf shows argN as a float, if it is one */
-	struct str *fields; /* args.x: tracepoint formats must be read */
-	size_t field_count, field_cap;
-	unsigned needs;	  /* enum builtin_need */
-	bool has_unknown; /* a name that is none: it may be meant as an argument's */
-};
-
-/* One attachment of a clause. */
-struct attachment {
-	const struct script *script;
-	const struct probe_spec *spec;
-	struct attach attach;
-	const void *image;		 /* usdt: which file it is in; NULL for other attachments */
-	const struct trace_event *event; /* tracepoints, when fields are used */
-	/* Of functions, when names or types are used and debug information has them. */
-	const uint16_t *params; /* each parameter's argument, in their order; NULL: not known */
-	unsigned param_count;
-	unsigned numbered; /* of the arguments so many are argN, the others have names only */
-	const struct ctype *result;
-	/* Of address.c: arguments after those that scripts see. */
-	struct added_arg {
-		struct str symbol;
-		unsigned number;
-		uint64_t size; /* of the symbol */
-		struct added_arg *next;
-	} * added;
-	unsigned added_count;
-	bool is_done; /* a program has it, or it was given up */
-};
-
-struct attachment_list {
-	struct attachment **items;
-	size_t count, cap;
-};
-
 /* The attachments of one clause that the same code serves. */
 struct variant {
 	struct tree_clause *clause;
@@ -104,59 +69,10 @@ struct variant {
 bool type_is_word(const struct type *t);			   /* lives in a register */
 uint32_t map_entries(const struct script *s, const struct map *m); /* that it may have */
 
-/* script.c: is the probe watched for in images that are mapped later, since it may be in any, or in
- * any of a process that matches a pattern? */
-bool probe_may_come_later(const struct script *s, const struct probe_spec *p);
-
-/* trials.c: leave only the probes that are asked for. -errno with a message */
-int trials_select(struct script *s, struct diag *d);
-/* Is what the clause returns the result of a test? */
-bool trial_returns(const struct variant *v);
-/* builtins.c */
-int uses_find(struct script *s, const struct tree_clause *c, struct uses *out); /* -ENOMEM */
-/* resolve.c */
-int resolve_probes(struct script *s, const struct script_source *source, struct diag *d);
 /* compile.c: the code of all attachments that no program has yet */
 int compile_program(struct script *s, struct program **out, struct diag *d);
 /* warnings.c: once all types are found; the first variant of each clause */
 void warnings_find(const struct script *s, struct variant *const *first, struct diag *d);
-/* ---- Resolve: probes -> attachments ---- */
-
-/* One probe being looked up. */
-struct search {
-	struct script *s;
-	const struct script_source *source;
-	struct tree_clause *clause;
-	struct probe_spec *spec;
-	struct diag *d;
-	bool found; /* an attachment, be it a known one or one that the filter leaves out */
-	/* For "did you mean". */
-	struct guess guess;
-	size_t seen;	 /* probes of other names */
-	bool seen_group; /* ... one of them of this provider */
-};
-
-struct span search_span(const struct search *q);
-/* Add an attachment, unless the filter leaves it out; its name and function are interned. */
-int search_add(struct search *q, struct attachment attachment, struct str name, struct str func);
-/* The attachments of a file keep it open, so that the same file is attached to that they were read
- * from. */
-int search_hold(struct search *q, struct file *file);
-/* Does the clause use arguments by name, or their types? */
-bool resolve_uses_fields(const struct uses *u);
-/* resolve_function.c: the name in a query is a pattern, or an address, 0x1234. */
-int resolve_function(struct search *q);
-/* resolve_kernel.c */
-#define ITER_CONTEXT "bpf_iter__" /* the struct that has what an iterator hands over */
-const struct ctype_member *context_member(const struct ctype_member *m); /* ... and one of it */
-int resolve_raw(struct search *q);
-bool kernel_has_module(struct arena *a, struct str module);
-bool kernel_has_function(const struct script_source *source, struct str name);
-int resolve_kernel_function(struct search *q);
-int resolve_iter(struct search *q);
-/* Nothing was found: an error, a warning, or nothing, as the options say. */
-int report_missing(struct search *q);
-
 /* ---- Check: types of the tree ---- */
 
 /* A clause is compiled once for each kind of attachment it has (a variant): check_variant types the
@@ -304,17 +220,6 @@ bool check_constant(struct check *c, struct expr *e); /* RED, true; false: it is
 void check_task(struct check *c, struct expr *e);     /* curtask */
 /* Do the values that it has lead to kernel memory? */
 bool check_is_kernel_probe(const struct probe_spec *s);
-
-/* ---- header_types.c: what the headers define that a script includes ---- */
-
-/* Does the script include a header in quotes? Then it means what that defines, not the kernel. */
-bool header_is_own(const struct script *s);
-/* NULL: they define none of this name. */
-const struct ctype *header_type(struct script *s, enum ctype_kind kind, struct str name);
-/* A macro, or a constant of an enum, of which *type becomes the enum; NULL: of a macro. */
-bool header_constant(struct script *s, struct str name, const struct ctype **type, int64_t *value);
-/* Why the headers could not be read: a hint for what is unknown; "": they were. */
-struct str header_hint(struct script *s);
 
 /* ---- C types: check_ctype.c ---- */
 
@@ -500,9 +405,6 @@ struct insn *loop_open_entries(struct lower *l, struct mark mark, const struct m
 			       struct loop *loop);
 void loop_close(struct lower *l, struct loop *loop);
 
-/* ustack(lang): the stack of a script */
-bool is_lang_stack(const struct expr *e);
-
 /* ---- Builtins ---- */
 
 /* Each is one row, which contains everything about it. The rows are in the files that check and
@@ -538,22 +440,8 @@ extern const struct function value_rows[], text_rows[], network_rows[], search_r
 /* Definitions of builtins that are macros; the name of the last is NULL. */
 extern const struct builtin_macro standard_macros[];
 
-/* Is the value of this number, in the order of the arguments after the format, to be a float? */
-bool printf_wants_float(struct str format, unsigned value);
-
-/* The arguments that a script sees. */
-static inline unsigned attachment_args(const struct attachment *p)
-{
-	return p->attach.arg_count - p->added_count;
-}
-
-/* Why argument n of the attachment cannot be read by an engine, or by some of them; NULL: it can.
- */
-const char *attachment_unreadable(const struct attachment *p, unsigned n, bool by_some);
 /* Can argument `n` be read at this attachment? */
 void check_readable(struct check *c, const struct expr *e, const struct attachment *p, unsigned n);
-/* The field of this name; NULL: there is none. */
-const struct trace_field *event_field(const struct trace_event *event, struct str name);
 
 /* Are the named arguments that the clause uses the same at both attachments? */
 bool named_same(const struct uses *u, const struct attachment *a, const struct attachment *b);

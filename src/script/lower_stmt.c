@@ -405,7 +405,8 @@ static void lower_verdict(struct lower *l, const struct expr *value)
 
 static void lower_return(struct lower *l, const struct stmt *s)
 {
-	bool is_verdict = !s->leaves_function && s->value && trial_returns(l->v);
+	bool is_verdict =
+		!s->leaves_function && s->value && l->v->clause->probes->type == PROBE_TEST;
 
 	if (s->target)
 		lower_variable_assign(l, s->target, s->value);

@@ -25,7 +25,7 @@ static const struct conversion conversions[] = {
 	{ "s",        SHOWN,                "another value" },
 	{ "r",        TYPE_BIT(TYPE_BUF),   "a buffer"   },
 	{ "R",        TYPE_BIT(TYPE_INT),   "an integer" }, /* PIECE_GFP */
-	{ "fFeEgGaA", TYPE_BIT(TYPE_FLOAT), "a float"    },
+	{ FLOAT_LETTERS, TYPE_BIT(TYPE_FLOAT), "a float"    },
 };
 /* clang-format on */
 
@@ -41,16 +41,6 @@ static const struct conversion *conversion_of(const struct piece *p)
 static bool wants_float(const struct piece *p)
 {
 	return conversion_of(p)->kinds == TYPE_BIT(TYPE_FLOAT);
-}
-
-bool printf_wants_float(struct str format, unsigned value)
-{
-	struct piece p;
-
-	for (unsigned n = 0; piece_next(&format, &p);)
-		if (p.letter && p.letter != PIECE_BAD && n++ == value)
-			return wants_float(&p);
-	return false;
 }
 
 /* An argument of a probe as "%s": its number, but most often str() was forgotten. */

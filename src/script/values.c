@@ -117,18 +117,6 @@ static void lower_comm(struct lower *l, const struct expr *e, uint16_t out)
 		emit_si(l, OP_COMM, out, 0);
 }
 
-static const char *unreadable(const struct script *s, const struct arch *arch,
-			      const struct operand *o, bool by_some)
-{
-	return s->source->unreadable ? s->source->unreadable(s->source->run, arch, o, by_some)
-				     : operand_problem(o);
-}
-
-const char *attachment_unreadable(const struct attachment *p, unsigned n, bool by_some)
-{
-	return unreadable(p->script, p->attach.arch, &p->attach.args[n].operand, by_some);
-}
-
 void check_readable(struct check *c, const struct expr *e, const struct attachment *p, unsigned n)
 {
 	struct str site = c->s->names.items[p->attach.name];
@@ -226,7 +214,7 @@ static void check_reg(struct check *c, struct expr *e)
 	struct operand reg = {.kind = OPERAND_REG, .size = 8};
 
 	if (!arch || !find_register(arch, e->args[0]->text, &reg.reg) ||
-	    unreadable(c->s, arch, &reg, false))
+	    source_unreadable(c->s->source, arch, &reg, false))
 		check_error(c, e->args[0], "unknown-register", "unknown register '%.*s' on %s",
 			    STR_FMT(e->args[0]->text), arch ? arch->name : "this machine");
 }
@@ -266,17 +254,6 @@ static void lower_bswap(struct lower *l, const struct expr *e, uint16_t out)
 		n = low;
 	}
 	emit_dab(l, OP_SHR, out, n, lower_const(l, 64 - 8 * e->shape.type.size));
-}
-
-static bool is_mode(const struct expr *e, const char *word)
-{
-	return str_eq_text(e->text, "ustack") && e->arg_count && e->args[0]->kind == EXPR_NAME &&
-	       str_eq_text(e->args[0]->text, word);
-}
-
-bool is_lang_stack(const struct expr *e)
-{
-	return is_mode(e, "lang") || is_mode(e, "mixed");
 }
 
 static uint64_t stack_depth(struct check *c, const struct expr *e)
@@ -329,13 +306,13 @@ static void check_stack(struct check *c, struct expr *e)
 				"the kernel's functions are in no file: 'build_id' is for ustack");
 		if (is_word)
 			continue;
-		if (is_mode(e, "mixed"))
+		if (stack_has_mode(e, "mixed"))
 			check_error(c, a, "unsupported",
 				    "'ustack(mixed)' has no depth: it needs both stacks whole");
 		check_expr(c, a);
 		depth = stack_depth(c, a);
 	}
-	if (is_mode(e, "mixed"))
+	if (stack_has_mode(e, "mixed"))
 		e->shape = mixed_stack(c, depth);
 	else if (is_lang_stack(e))
 		e->shape = script_stack(depth);
@@ -387,14 +364,6 @@ static void check_script_stack(struct check *c, struct expr *e)
 static void lower_script_stack(struct lower *l, const struct expr *e, uint16_t out)
 {
 	emit_si(l, OP_LSTACK, out, (uint64_t)e->function->number);
-}
-
-const struct trace_field *event_field(const struct trace_event *event, struct str name)
-{
-	for (unsigned i = 0; event && i < event->field_count; i++)
-		if (str_eq(event->fields[i].name, name))
-			return &event->fields[i];
-	return NULL;
 }
 
 static bool is_char_array(const struct trace_field *f)

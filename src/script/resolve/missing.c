@@ -2,7 +2,8 @@
  * meant. */
 #include <errno.h>
 
-#include "script/inside.h"
+#include "script/resolve/probe_search.h"
+#include "script/resolve/resolve.h"
 
 /* Keep the name that is nearest to the one asked for. */
 static void consider(struct search *q, struct str name, struct str wanted)

@@ -1,5 +1,5 @@
 /* Functions and addresses of programs -> attachments. */
-#include "script/inside.h"
+#include "script/resolve/probe_search.h"
 
 #include <errno.h>
 

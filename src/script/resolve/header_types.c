@@ -5,7 +5,9 @@
 
 #include "base/array.h"
 #include "headers/headers.h"
-#include "script/inside.h"
+#include "script/parse/builtin.h"
+#include "script/resolve/header_types.h"
+#include "script/resolve/script_source.h"
 
 /* A constant that was looked for. */
 struct header_value {

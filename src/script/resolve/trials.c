@@ -3,7 +3,7 @@
  * a status, as assert() does. */
 #include <errno.h>
 
-#include "script/inside.h"
+#include "script/resolve/resolve.h"
 
 static bool is_trial(const struct probe_spec *p)
 {
@@ -77,9 +77,4 @@ int trials_select(struct script *s, struct diag *d)
 	diag_error(d, -ENOENT, "only-tests", "the script has only test and bench probes");
 	diag_hint(d, "--test and --bench run them");
 	return -ENOENT;
-}
-
-bool trial_returns(const struct variant *v)
-{
-	return v->clause->probes->type == PROBE_TEST;
 }

@@ -1,16 +1,25 @@
 /* Probe names -> attachments. Each probe of each clause is looked up through the script_source, and
  * the attachments found are kept in script order. Looked up again, only what is new is added: a
  * file whose attachments are known is skipped. */
-#include "script/inside.h"
+#include "script/resolve/resolve.h"
 
 #include <ctype.h>
 #include <errno.h>
 
+#include "script/parse/counters.h"
+#include "script/resolve/probe_search.h"
 #include "symbols/demangle.h"
 
 struct span search_span(const struct search *q)
 {
 	return script_span(q->s, q->spec->mark);
+}
+
+bool probe_may_come_later(const struct script *s, const struct probe_spec *p)
+{
+	bool any = !p->path.len || str_eq_text(p->path, "*");
+
+	return p->type == PROBE_USDT && (any || (s->options.pid && str_has_wildcard(p->path)));
 }
 
 /* Does the filter leave out a probe with this name? */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "script/inside.h"
+#include "script/resolve/probe_search.h"
 
 /* Without BTF a raw tracepoint has as many arguments as the kernel allows, of which nothing is
  * known. */
