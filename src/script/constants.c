@@ -109,20 +109,6 @@ static void check_kfunc_allowed(struct check *c, struct expr *e)
 
 /* ---- config: a record of constants ---- */
 
-struct expr *new_constant(struct check *c, const struct expr *like, struct expr constant)
-{
-	struct expr *e = arena_new(&c->s->arena, struct expr);
-
-	if (!e) {
-		c->err = -ENOMEM;
-		return NULL;
-	}
-	*e = constant;
-	e->mark = like->mark;
-	e->depth = 1;
-	return e;
-}
-
 static const char *stack_mode_name(uint8_t show)
 {
 	static const char *const names[] = {
@@ -195,18 +181,6 @@ static void check_config(struct check *c, struct expr *e)
 		check_expr(c, e);
 	}
 	buf_free(&names);
-}
-
-void check_setting(struct check *c, struct expr *e, struct expr *value)
-{
-	e->is_const = value->is_const;
-	e->value = value->value;
-	if (value->kind != EXPR_STRING)
-		return;
-	e->kind = EXPR_STRING;
-	e->text = value->text;
-	e->arg_count = 0;
-	check_expr(c, e);
 }
 
 /* Nothing is left to be done when the script runs. */

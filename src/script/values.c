@@ -117,24 +117,6 @@ static void lower_comm(struct lower *l, const struct expr *e, uint16_t out)
 		emit_si(l, OP_COMM, out, 0);
 }
 
-void check_readable(struct check *c, const struct expr *e, const struct attachment *p, unsigned n)
-{
-	struct str site = c->s->names.items[p->attach.name];
-	unsigned count = p->params ? p->numbered : attachment_args(p);
-	const char *problem;
-
-	if (n >= count && e->kind == EXPR_NAME) {
-		check_error(c, e, "missing-arg", "'%.*s' has no arg%u", STR_FMT(site), n);
-		diag_hint(c->d, "it has %u argument%s", count, count == 1 ? "" : "s");
-		return;
-	}
-	problem = attachment_unreadable(p, n, false);
-	if (problem)
-		c->err = program_refuse_arg(&p->attach,
-					    (struct arg_use){n, site, script_span(c->s, e->mark)},
-					    problem, c->d);
-}
-
 /* Signed when any attachment has it signed or narrow: C's int promotion over all sites. An argument
  * of a function is "raw": its register is read whole, and of an int the calling convention leaves
  * the upper half undefined. */

@@ -34,6 +34,17 @@ enum builtin_need {
 	NEED_FIELD = 1024, /* the argument or field whose name follows */
 };
 
+/* Probe types a builtin can be used in; 0 in a row: all. */
+#define IN(type)	  (1u << PROBE_##type)
+#define HAVE_BTF_ARGS	  (IN(RAWTRACEPOINT) | IN(FENTRY) | IN(FEXIT))
+#define HAVE_ARGUMENTS	  (IN(USDT) | IN(UPROBE) | IN(KPROBE) | HAVE_BTF_ARGS)
+#define HAVE_SITES	  (IN(USDT) | IN(UPROBE) | IN(URETPROBE))
+#define HAVE_FUNCTION	  (HAVE_SITES | IN(KPROBE) | IN(KRETPROBE) | IN(FENTRY) | IN(FEXIT))
+#define HAVE_SAMPLES	  (IN(PROFILE) | IN(SOFTWARE) | IN(HARDWARE) | IN(WATCHPOINT))
+#define HAVE_REGISTERS	  (HAVE_SITES | HAVE_SAMPLES | IN(KPROBE) | IN(KRETPROBE))
+#define HAVE_RETVAL	  (IN(URETPROBE) | IN(KRETPROBE) | IN(FEXIT))
+#define HAVE_NAMED_FIELDS (HAVE_SITES | IN(TRACEPOINT) | IN(ITER) | HAVE_BTF_ARGS)
+
 /* Arguments of a function, one letter each; those after a '[' may be left out:
  *
  *   i  an integer           p  an address             c  a constant integer

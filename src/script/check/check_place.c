@@ -1,12 +1,21 @@
 /* Places in the traced program's memory: *p, p[i], p->x, and what is asked of their types: casts,
  * sizeof, offsetof. A place of a struct or array has no value until one is asked for, so that
  * p->a.b reads nothing but b. */
+#include "script/check/expr_kinds.h"
+
 #include <errno.h>
 #include <stdio.h>
 
 #include "base/array.h"
 #include "program/numbers.h"
-#include "script/inside.h"
+#include "script/check/check.h"
+#include "script/check/ctypes.h"
+#include "script/check/map.h"
+#include "script/check/named.h"
+#include "script/check/spelled_value.h"
+#include "script/check/value_type.h"
+#include "script/resolve/header_types.h"
+#include "script/resolve/script_source.h"
 
 /* `e` is in memory, and of this type; in the kernel's where args[0] is, or leads there. */
 static void set_place(struct check *c, struct expr *e, const struct ctype *t)
@@ -214,6 +223,19 @@ static void unknown_member(struct check *c, const struct expr *e, const struct c
 	if (guess.best.len)
 		diag_hint(c->d, "did you mean '%.*s'?", STR_FMT(guess.best));
 	buf_free(&text);
+}
+
+/* config.max_strlen: one of the record of constants that config is */
+static void check_setting(struct check *c, struct expr *e, struct expr *value)
+{
+	e->is_const = value->is_const;
+	e->value = value->value;
+	if (value->kind != EXPR_STRING)
+		return;
+	e->kind = EXPR_STRING;
+	e->text = value->text;
+	e->arg_count = 0;
+	check_expr(c, e);
 }
 
 /* The member of a struct that is a value: an element of a tuple. */

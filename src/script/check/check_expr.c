@@ -2,11 +2,17 @@
  *
  * Comes in: an expression of the tree. Goes out: its shape, its value when it is constant, and the
  * map, variable or function it names. Maps, operators and calls have files of their own. */
-#include "program/numbers.h"
-#include "script/inside.h"
-#include "script/parse/lex.h"
+#include "script/check/expr_kinds.h"
 
 #include <errno.h>
+
+#include "program/numbers.h"
+#include "script/check/check.h"
+#include "script/check/ctypes.h"
+#include "script/check/map.h"
+#include "script/check/named.h"
+#include "script/check/value_type.h"
+#include "script/parse/lex.h"
 
 void check_error(struct check *c, const struct expr *e, const char *tag, const char *format, ...)
 {
@@ -292,6 +298,20 @@ static void set_const(struct expr *e, bool is_signed, uint64_t value)
 	e->shape = shape_int(is_signed);
 	e->is_const = true;
 	e->value = value;
+}
+
+struct expr *new_constant(struct check *c, const struct expr *like, struct expr constant)
+{
+	struct expr *e = arena_new(&c->s->arena, struct expr);
+
+	if (!e) {
+		c->err = -ENOMEM;
+		return NULL;
+	}
+	*e = constant;
+	e->mark = like->mark;
+	e->depth = 1;
+	return e;
 }
 
 void check_expr(struct check *c, struct expr *e)

@@ -1,9 +1,13 @@
 /* Maps in expressions: found by name, their keys and what they hold. The first use fixes the type,
  * later ones may widen it. */
+#include "script/check/map.h"
+
 #include <errno.h>
 
 #include "program/spelled.h"
-#include "script/inside.h"
+#include "script/check/check.h"
+#include "script/check/spelled_value.h"
+#include "script/check/value_type.h"
 
 struct map *check_map(struct check *c, struct str name)
 {

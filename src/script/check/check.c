@@ -1,11 +1,18 @@
 /* Types of statements: what variables and maps hold, where jumps may stand. Each statement is
  * checked even when the one before it is wrong, so that one run reports all errors. */
-#include "program/numbers.h"
-#include "program/spelled.h"
-#include "script/inside.h"
+#include "script/check/check.h"
 
 #include <errno.h>
 #include <stdio.h>
+
+#include "program/numbers.h"
+#include "program/spelled.h"
+#include "script/check/ctypes.h"
+#include "script/check/expr_kinds.h"
+#include "script/check/map.h"
+#include "script/check/spelled_value.h"
+#include "script/check/value_type.h"
+#include "script/parse/builtin.h"
 
 #define MAX_UNROLL 100
 

@@ -3,9 +3,15 @@
  * Types come from the script's own definitions, from the traced file, and from the kernel, in this
  * order. A name or tag that only some file knows is looked up when it is used, for the file of the
  * variant that is checked. */
+#include "script/check/ctypes.h"
+
 #include <errno.h>
 
-#include "script/inside.h"
+#include "script/check/check.h"
+#include "script/check/value_type.h"
+#include "script/resolve/attachment.h"
+#include "script/resolve/header_types.h"
+#include "script/resolve/script_source.h"
 
 /* The type of this kind and name that the machine knows; NULL: none. */
 static const struct ctype *look_up(struct check *c, enum ctype_kind kind, struct str name)

@@ -1,7 +1,12 @@
 /* What a script says and cannot mean: values without a use, casts that change nothing,
  * statements that are never reached. Comes in: a tree whose types are found and that has no errors.
  * Goes out: warnings, each place once. */
-#include "script/inside.h"
+#include "script/check/check.h"
+
+#include "script/check/ctypes.h"
+#include "script/check/map.h"
+#include "script/check/value_type.h"
+#include "script/parse/builtin.h"
 
 #define MAX_PARAMS 64 /* positional ones that are warned of */
 

@@ -1,9 +1,16 @@
 /* Operators: types of what unary, binary, ?:, ++ and casts give, as in C, and the results of those
  * whose operands are constants. */
+#include "script/check/expr_kinds.h"
+
 #include <errno.h>
 #include <stdio.h>
 
-#include "script/inside.h"
+#include "script/check/check.h"
+#include "script/check/ctypes.h"
+#include "script/check/map.h"
+#include "script/check/named.h"
+#include "script/check/spelled_value.h"
+#include "script/check/value_type.h"
 
 /* Does it take the sign of the other side? A constant that is not negative does, whatever it is
  * cast to. */

@@ -3,10 +3,14 @@
  *
  * Comes in: a type met at one place. Goes out: the type that holds this and all before it;
  * check->changed tells that a lasting one has grown. */
+#include "script/check/value_type.h"
+
 #include <errno.h>
 
 #include "base/array.h"
-#include "script/inside.h"
+#include "script/check/check.h"
+#include "script/check/ctypes.h"
+#include "script/check/map.h"
 
 struct shape shape_of(struct type t)
 {
@@ -303,4 +307,13 @@ void check_widen(struct check *c, struct expr *e, const struct type *t)
 		check_widen(c, of, &whole);
 		e->shape.type = *t;
 	}
+}
+
+bool type_refine(struct type *histogram)
+{
+	if (histogram->kind != TYPE_HIST || histogram->bits == HIST_MAX_BITS)
+		return false;
+	histogram->hidden_bits = (uint8_t)(HIST_MAX_BITS - histogram->bits);
+	histogram->bits = HIST_MAX_BITS;
+	return true;
 }

@@ -1,10 +1,17 @@
 /* Calls and builtin names: the function is found, its arguments are checked against the letters of
- * its row in builtins.c, the rest is up to the row's own check. */
+ * its row, the rest is up to the row's own check. */
+#include "script/check/expr_kinds.h"
+
 #include <errno.h>
 #include <stdio.h>
 
 #include "base/array.h"
-#include "script/inside.h"
+#include "script/check/check.h"
+#include "script/check/map.h"
+#include "script/check/named.h"
+#include "script/check/spelled_value.h"
+#include "script/check/value_type.h"
+#include "script/resolve/header_types.h"
 
 static void wrong_count(struct check *c, const struct expr *e, const struct function *f)
 {
