@@ -431,11 +431,6 @@ static void check_normalize(struct check *c, struct expr *e)
 		type_text(TYPE_STR, a->kind == EXPR_STRING ? a->text.len : a->shape.type.size));
 }
 
-uint64_t normalize_most_rounds(const struct expr *e)
-{
-	return 2 * (uint64_t)e->shape.type.size + 4;
-}
-
 /* So many rounds, or what is left to a loop within loops. */
 static uint64_t rounds_of(const struct lower *l, const struct expr *e)
 {

@@ -3,17 +3,6 @@
 
 #include "script/inside.h"
 
-/* Bytes that the text of `e` may have. */
-static uint64_t most_bytes(const struct expr *e)
-{
-	return e->kind == EXPR_STRING ? e->text.len : e->shape.type.size;
-}
-
-uint64_t search_most_rounds(const struct expr *e)
-{
-	return (most_bytes(e->args[0]) + 1) * (most_bytes(e->args[1]) + 1);
-}
-
 /* A search that is part of a loop takes what the loop leaves to it; when that is not enough, the
  * engine counts the loop as cut short. */
 static uint64_t search_rounds(const struct lower *l, const struct expr *e)

@@ -1,7 +1,11 @@
 /* Arguments by name -> code: what is read of them, and at which width. */
+#include "script/lower/named_code.h"
+
 #include <errno.h>
 
-#include "script/inside.h"
+#include "script/check/named.h"
+#include "script/lower/emit.h"
+#include "script/lower/kept.h"
 
 void lower_retval(struct lower *l, const struct expr *e, uint16_t out)
 {

@@ -1,5 +1,10 @@
 /* Places in memory -> code: their addresses, and the values that are read from them. */
-#include "script/inside.h"
+#include "script/lower/places.h"
+
+#include "script/check/ctypes.h"
+#include "script/check/value_type.h"
+#include "script/lower/emit.h"
+#include "script/lower/named_code.h"
 
 static uint16_t add_offset(struct lower *l, uint16_t address, uint64_t offset)
 {

@@ -1,7 +1,11 @@
 /* The text of a value that is kept as a number -> code: the text of the number is found by halves
  * among all texts there can be. */
+#include "script/lower/lower.h"
+
 #include "program/spelled.h"
-#include "script/inside.h"
+#include "script/check/spelled_value.h"
+#include "script/lower/emit.h"
+#include "script/resolve/attachment.h"
 
 /* Those from `from` up to `to`, of which `number` says which it is. */
 struct choice {

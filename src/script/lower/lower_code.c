@@ -1,8 +1,11 @@
 /* Code in the making: instructions one after the other, registers and slots taken for values, jumps
  * that wait for their target, records and their formats. */
-#include "script/inside.h"
+#include "script/lower/emit.h"
 
 #include <errno.h>
+
+#include "script/check/map.h"
+#include "script/check/value_type.h"
 
 #define MAX_INSNS 65536
 

@@ -19,12 +19,17 @@
  *
  * The kernel's uprobe sessions (Linux 6.14) would need no stack pointer; older kernels have none.
  */
+#include "script/lower/kept.h"
+
 #include <elf.h>
 #include <errno.h>
 
 #include "base/array.h"
 #include "program/op.h"
-#include "script/inside.h"
+#include "script/check/map.h"
+#include "script/lower/emit.h"
+#include "script/resolve/attachment.h"
+#include "script/resolve/uses.h"
 
 enum { KEY_THREAD, KEY_STACK, KEY_PROBE, KEY_NUMBER, KEY_WORDS };
 

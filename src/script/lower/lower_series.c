@@ -3,7 +3,11 @@
  * map, the ring, has for each key `count` places, which the intervals take in turn: who takes a
  * place removes the entry of the interval that had it. Two events that find the same new interval
  * at once do the same, so nothing is lost. */
-#include "script/inside.h"
+#include "script/lower/lower.h"
+
+#include "script/check/map.h"
+#include "script/lower/emit.h"
+#include "script/lower/loop.h"
 
 /* The key with another number at its end. */
 static uint16_t numbered_key(struct lower *l, const struct map *m, uint16_t key, uint16_t number)

@@ -1,5 +1,10 @@
 /* Operators -> code: arithmetic, comparisons, jumps over what is not to be run, ++ and casts. */
-#include "script/inside.h"
+#include "script/lower/lower.h"
+
+#include "script/check/check.h"
+#include "script/check/ctypes.h"
+#include "script/lower/emit.h"
+#include "script/lower/places.h"
 
 /* Jump when `e` is true (`when`) or false. && and || stop at the first side that decides. */
 void lower_jump(struct lower *l, const struct expr *e, bool when, struct label *to)

@@ -2,7 +2,13 @@
  *
  * Comes in: an expression that check_expr() has typed. Goes out: instructions that leave its value
  * in the register or slot asked for. Operators have a file of their own. */
-#include "script/inside.h"
+#include "script/lower/lower.h"
+
+#include "script/check/map.h"
+#include "script/check/value_type.h"
+#include "script/lower/emit.h"
+#include "script/lower/places.h"
+#include "script/parse/builtin.h"
 
 static uint64_t element_offset(const struct type *tuple, uint64_t number)
 {
@@ -151,7 +157,7 @@ static void clear_result(struct lower *l, const struct expr *e)
 		emit_si(l, OP_ZERO, v->slot, 0);
 }
 
-void lower_block(struct lower *l, const struct expr *e)
+static void lower_block(struct lower *l, const struct expr *e)
 {
 	struct label end = {0}, *outer = l->end_function;
 
