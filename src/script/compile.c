@@ -8,9 +8,15 @@
  * Types need several passes because clauses share maps: the first clause may print what only the
  * last one stores. All of this is done again for each image that is mapped later. Kernel maps
  * cannot change their sizes, so then a map that code uses keeps its types (end_types). */
-#include "script/inside.h"
+#include "script/compile.h"
 
 #include <errno.h>
+
+#include "script/check/check.h"
+#include "script/check/map.h"
+#include "script/check/named.h"
+#include "script/lower/kept.h"
+#include "script/lower/map_defs.h"
 
 #define MAX_PASSES 100
 

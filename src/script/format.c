@@ -11,6 +11,8 @@
 #include <errno.h>
 
 #include "base/array.h"
+#include "script/parse/script_state.h"
+#include "script/script.h"
 
 #define WIDTH 80 /* columns that a block on one line may reach */
 #define TAB   8

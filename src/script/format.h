@@ -2,8 +2,7 @@
 #ifndef NOPAL_SCRIPT_FORMAT_H
 #define NOPAL_SCRIPT_FORMAT_H
 
-#include "script/inside.h"
-#include "script/parse/parse.h"
+#include "script/parse/lex.h"
 
 enum piece_kind { PIECE_TOKEN, PIECE_LINE_COMMENT, PIECE_COMMENT };
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/array.h"
+#include "script/parse/builtin.h"
 
 static void add_piece(struct formatter *f, struct text_piece p)
 {

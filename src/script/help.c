@@ -1,7 +1,8 @@
 /* Texts of help: the builtins of the language, and the options of a script. */
 #include "script/script.h"
 
-#include "script/inside.h"
+#include "script/builtins/function.h"
+#include "script/parse/script_state.h"
 
 void script_print_builtins(struct buf *out)
 {

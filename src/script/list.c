@@ -1,12 +1,15 @@
 /* `-l PATTERN`: the probes that a pattern names, in the form scripts take. */
+#include "script/script.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "find/pattern.h"
-#include "script/inside.h"
-#include "script/script.h"
+#include "script/builtins/function.h"
+#include "script/parse/counters.h"
 #include "script/parse/parse.h"
+#include "script/resolve/probe_search.h"
 
 struct lister {
 	struct arena arena;

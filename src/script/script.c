@@ -1,13 +1,17 @@
 /* The public face of the module: makes, fills and frees a script. */
-#include "headers/headers.h"
-#include "script/inside.h"
 #include "script/script.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "headers/headers.h"
+#include "script/builtins/function.h"
+#include "script/compile.h"
 #include "script/parse/parse.h"
+#include "script/resolve/attachment.h"
+#include "script/resolve/resolve.h"
+#include "script/resolve/uses.h"
 
 static bool is_done_at_once(enum probe_type type)
 {

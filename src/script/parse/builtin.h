@@ -10,7 +10,7 @@ struct check;
 struct expr;
 struct lower;
 
-/* ORDER: as --help-script prints them, see builtins.c. */
+/* ORDER: as --help-script prints them, see help.c. */
 enum builtin_group {
 	GROUP_VALUE,	   /* may be written without parentheses: pid */
 	GROUP_FUNCTION,	   /* is called for its value: str(p) */

@@ -3,7 +3,10 @@
 #include <signal.h>
 #include <string.h>
 
-#include "script/inside.h"
+#include "script/builtins/function.h"
+#include "script/check/check.h"
+#include "script/check/value_type.h"
+#include "script/lower/emit.h"
 
 #define SIGNAL_MOST 64 /* of the kernel */
 /* Where the current process is the one that hit the probe. */

@@ -3,7 +3,13 @@
  * own distance, as one more argument that has no name. */
 #include <errno.h>
 
-#include "script/inside.h"
+#include "script/builtins/function.h"
+#include "script/check/check.h"
+#include "script/check/ctypes.h"
+#include "script/check/value_type.h"
+#include "script/lower/emit.h"
+#include "script/resolve/attachment.h"
+#include "script/resolve/script_source.h"
 
 /* kaddr("symbol") */
 static void check_kaddr(struct check *c, struct expr *e)

@@ -1,6 +1,12 @@
 /* buf(array), buf(text, n), str(text, n): the bytes of values instead of those at an address. An
  * array in memory is read as buf(p, n) reads; of other values each byte is added to the buffer. */
-#include "script/inside.h"
+#include "script/builtins/bytes.h"
+
+#include "script/check/check.h"
+#include "script/check/ctypes.h"
+#include "script/check/value_type.h"
+#include "script/lower/emit.h"
+#include "script/lower/places.h"
 
 #define GATHERED_MOST 128 /* bytes that are added one by one */
 

@@ -2,7 +2,12 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "script/inside.h"
+#include "script/builtins/function.h"
+#include "script/check/check.h"
+#include "script/check/map.h"
+#include "script/check/named.h"
+#include "script/check/value_type.h"
+#include "script/lower/emit.h"
 
 #define JOIN_PIECES  16
 #define JOIN_BYTES   512 /* of each; all of them must fit into one record */

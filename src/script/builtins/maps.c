@@ -1,7 +1,12 @@
 /* Functions of maps: count and the other aggregations, clear zero delete has_key. */
-#include "script/inside.h"
-
 #include <errno.h>
+
+#include "script/builtins/function.h"
+#include "script/check/check.h"
+#include "script/check/map.h"
+#include "script/check/value_type.h"
+#include "script/lower/emit.h"
+#include "script/lower/loop.h"
 
 /* count(), sum(n), min(n), max(n), avg(n), stats(n): the row has the type */
 static void check_aggregate(struct check *c, struct expr *e)

@@ -1,7 +1,10 @@
 /* getopt("name", default, "what it does"): the value of an option of the script. */
 #include <errno.h>
 
-#include "script/inside.h"
+#include "script/builtins/function.h"
+#include "script/check/check.h"
+#include "script/check/value_type.h"
+#include "script/lower/emit.h"
 #include "script/parse/lex.h"
 
 static void set_const(struct expr *e, struct type t, uint64_t value)

@@ -1,9 +1,5 @@
-/* Finding builtins, and the text of --help-script. */
-#include "script/inside.h"
-
-#include <errno.h>
-
-#include "base/array.h"
+/* The table of all builtins: each file of this folder has the rows of some. */
+#include "script/builtins/function.h"
 
 static const struct function *const tables[] = {
 	value_rows,   text_rows,      network_rows,  search_rows,   output_rows, printf_rows,

@@ -3,7 +3,12 @@
 #include <errno.h>
 
 #include "base/array.h"
-#include "script/inside.h"
+#include "script/builtins/function.h"
+#include "script/check/check.h"
+#include "script/check/ctypes.h"
+#include "script/check/map.h"
+#include "script/check/named.h"
+#include "script/check/value_type.h"
 
 /* Kinds of values that are only shown. */
 static const struct {

@@ -3,7 +3,12 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "script/inside.h"
+#include "script/builtins/function.h"
+#include "script/check/check.h"
+#include "script/check/ctypes.h"
+#include "script/check/value_type.h"
+#include "script/lower/emit.h"
+#include "script/lower/places.h"
 
 /* AF_*: kinds of addresses, as every Linux numbers them. */
 #define KIND_INET  2

@@ -2,7 +2,9 @@
 #include <errno.h>
 
 #include "base/array.h"
-#include "script/inside.h"
+#include "script/builtins/function.h"
+#include "script/check/check.h"
+#include "script/check/value_type.h"
 
 #define INTERVALS_MOST 1000000
 

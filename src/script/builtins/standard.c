@@ -1,6 +1,6 @@
 /* Builtins that are macros of the language itself. The parser puts the block in place of the use,
  * so nothing after it needs them. A script may define a macro of the same name. */
-#include "script/inside.h"
+#include "script/builtins/function.h"
 
 /* clang-format off */
 

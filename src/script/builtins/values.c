@@ -1,10 +1,16 @@
 /* Builtin values: pid, arg0, comm, stacks, tracepoint fields. For each a type rule and a lowering;
- * the rows that name them are in builtins.c. */
-#include "script/inside.h"
-
+ * the rows that name them are at the end. */
 #include <errno.h>
 
 #include "base/array.h"
+#include "script/builtins/function.h"
+#include "script/check/check.h"
+#include "script/check/ctypes.h"
+#include "script/check/named.h"
+#include "script/check/value_type.h"
+#include "script/lower/emit.h"
+#include "script/lower/named_code.h"
+#include "script/resolve/script_source.h"
 
 /* What an attachment is called in messages: the probe as the script has it. */
 static struct str spec_text(const struct check *c, const struct probe_spec *spec)

@@ -3,7 +3,11 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "script/inside.h"
+#include "script/builtins/function.h"
+#include "script/check/check.h"
+#include "script/check/named.h"
+#include "script/check/value_type.h"
+#include "script/lower/emit.h"
 
 #define NUMBERS (TYPE_BIT(TYPE_INT) | TYPE_BIT(TYPE_FLOAT))
 #define SHOWN                                                                                  \

@@ -1,7 +1,12 @@
 /* Functions that look into texts: strstr strcontains strcap memcmp. */
 #include <errno.h>
 
-#include "script/inside.h"
+#include "script/builtins/function.h"
+#include "script/check/check.h"
+#include "script/check/spelled_value.h"
+#include "script/check/value_type.h"
+#include "script/lower/emit.h"
+#include "script/lower/loop.h"
 
 /* A search that is part of a loop takes what the loop leaves to it; when that is not enough, the
  * engine counts the loop as cut short. */

@@ -8,10 +8,14 @@
  * Numbers, strings and placeholders become "?", a list of them one "?", rows of such lists one row;
  * blanks and comments become one blank. "Names" in double quotes or backquotes stay. A backslash in
  * a string takes the quote after it along, as in MySQL; PostgreSQL means that only in E'...'. */
-#include "script/inside.h"
-
 #include <errno.h>
 #include <string.h>
+
+#include "script/builtins/function.h"
+#include "script/check/check.h"
+#include "script/check/value_type.h"
+#include "script/lower/emit.h"
+#include "script/lower/loop.h"
 
 /* What a byte is. */
 enum byte_class {

@@ -3,7 +3,12 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "script/inside.h"
+#include "script/builtins/function.h"
+#include "script/check/check.h"
+#include "script/check/ctypes.h"
+#include "script/check/map.h"
+#include "script/lower/lower.h"
+#include "script/resolve/script_source.h"
 
 /* The row has its type, RESULT_BOOL. */
 static void set_bool(struct expr *e, bool value)

@@ -1,7 +1,15 @@
 /* Functions that return strings, buffers and symbols: str buf usym ksym strftime strncmp. */
 #include <errno.h>
 
-#include "script/inside.h"
+#include "script/builtins/bytes.h"
+#include "script/builtins/function.h"
+#include "script/check/check.h"
+#include "script/check/named.h"
+#include "script/check/spelled_value.h"
+#include "script/check/value_type.h"
+#include "script/lower/emit.h"
+#include "script/lower/named_code.h"
+#include "script/lower/places.h"
 
 /* The limit of str(p, n) and buf(p, n): a constant n may be beyond what strings have unasked. A
  * negative one is as good as none, for scripts that were written for bpftrace. */
