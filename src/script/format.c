@@ -11,6 +11,8 @@
 #include <errno.h>
 
 #include "base/array.h"
+#include "script/parse/declarations.h"
+#include "script/parse/probe_spec.h"
 #include "script/parse/script_state.h"
 #include "script/script.h"
 

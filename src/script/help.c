@@ -2,6 +2,7 @@
 #include "script/script.h"
 
 #include "script/builtins/function.h"
+#include "script/parse/declarations.h"
 #include "script/parse/script_state.h"
 
 void script_print_builtins(struct buf *out)

@@ -5,7 +5,6 @@
 #include "program/spelled.h"
 #include "script/check/spelled_value.h"
 #include "script/lower/emit.h"
-#include "script/resolve/attachment.h"
 
 /* Those from `from` up to `to`, of which `number` says which it is. */
 struct choice {

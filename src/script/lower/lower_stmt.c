@@ -9,6 +9,7 @@
 #include "script/lower/emit.h"
 #include "script/lower/kept.h"
 #include "script/lower/loop.h"
+#include "script/parse/probe_spec.h"
 
 /* Does the expression step a variable? Then reads before it must be copies: in $x + $x++ the left
  * side is what $x was. Other statements use the variable's register as it is. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "script/check/map.h"
+#include "script/parse/declarations.h"
 
 #define SERIES_ENTRIES 262144u /* of a time series with many keys */
 #define OPEN_CALLS     16384u  /* whose arguments are kept; the others count as not seen */

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "program/type.h"
+#include "script/parse/probe_spec.h"
 
 struct check;
 struct expr;

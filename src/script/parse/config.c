@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "script/parse/declarations.h"
 
 enum value_kind {
 	VALUE_NUMBER,

@@ -3,7 +3,7 @@
 #ifndef NOPAL_SCRIPT_COUNTERS_H
 #define NOPAL_SCRIPT_COUNTERS_H
 
-#include "script/parse/tree.h"
+#include "script/parse/probe_spec.h"
 
 struct counter {
 	enum probe_type type;

@@ -4,6 +4,8 @@
 #define NOPAL_SCRIPT_PARSE_H
 
 #include "script/parse/parser.h"
+#include "script/parse/probe_spec.h"
+#include "script/parse/tree.h"
 
 /* Text -> tree. `p` has lexer, options, builtins, arena and d set. */
 int parse_tree(struct parser *p, struct tree *out);

@@ -5,6 +5,7 @@
 #ifndef NOPAL_SCRIPT_PARSER_H
 #define NOPAL_SCRIPT_PARSER_H
 
+#include "script/parse/declarations.h"
 #include "script/parse/lex.h"
 
 struct builtins;

@@ -1,6 +1,9 @@
 /* The tree as text, for --dump=tree: one node a line, children one step to the right. */
 #include "script/parse/tree.h"
 
+#include "script/parse/declarations.h"
+#include "script/parse/probe_spec.h"
+
 static void print_expr(const struct expr *e, unsigned level, struct buf *out);
 static void print_body(const struct stmt *s, unsigned level, struct buf *out);
 

@@ -4,7 +4,7 @@
 
 #include "find/tracefs.h"
 #include "program/program.h"
-#include "script/parse/tree.h"
+#include "script/parse/probe_spec.h"
 
 struct script;
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "script/resolve/resolve.h"
+#include "script/parse/probe_spec.h"
 
 static bool is_trial(const struct probe_spec *p)
 {
