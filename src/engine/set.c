@@ -433,6 +433,10 @@ static void set_stats(struct engine *engine, struct run_stats *out)
 		out->uncleaned += one.uncleaned;
 		out->kept += one.kept;
 		out->kept_processes += one.kept_processes;
+		if (one.armed_pid) {
+			out->armed_pid = one.armed_pid;
+			out->armed_err = one.armed_err;
+		}
 		out->kept_pid = one.kept_processes ? one.kept_pid : out->kept_pid;
 		out->spoiled += one.spoiled;
 		out->children += one.children;

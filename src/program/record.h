@@ -103,6 +103,8 @@ struct run_stats {
 			*/
 	unsigned kept_processes;
 	int32_t kept_pid;
+	int32_t armed_pid;  /* user mode: whose sites could not be restored; 0: none */
+	int armed_err;	    /* ... -errno */
 	uint64_t uncleaned; /* user mode: children with sites that were not reached at the end */
 	uint64_t disturbed; /* user mode: sites on which others had breakpoints at the end */
 	uint64_t spoiled;   /* user mode: parts of rings that made no sense, as a traced process

@@ -449,6 +449,19 @@ static void tell_kept(const struct run_stats *stats, struct diag *d)
 		  (int)stats->kept_pid);
 }
 
+static void tell_armed(const struct run_stats *s, struct diag *d)
+{
+	if (!s->armed_pid)
+		return;
+	diag_warn(d, "user-mode-armed",
+		  "the probe sites of process %d could not be restored: %s; they lead to code of "
+		  "nopal that does nothing any more",
+		  (int)s->armed_pid,
+		  s->armed_err == -EBUSY ? "another process is debugging it"
+					 : strerror(-s->armed_err));
+	diag_hint(d, "'nopal clean %d' restores them when that is over", (int)s->armed_pid);
+}
+
 /* A tracer that raises semaphores itself comes some milliseconds after a program has begun. */
 static void tell_semaphores(const struct run_stats *s, struct diag *d)
 {
@@ -480,6 +493,7 @@ static void tell_left_out(struct nopal_trace *t, struct diag *d)
 		diag_hint(d, "--follow%s traces them too", t->pid ? "" : " with one -p");
 	}
 	tell_kept(&stats, d);
+	tell_armed(&stats, d);
 	if (stats.uncleaned)
 		diag_warn(
 			d, "user-mode-uncleaned",

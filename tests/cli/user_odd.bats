@@ -290,3 +290,42 @@ still_clean() {
 	cat printed
 	grep -qx 'bad 0' printed
 }
+
+@test "a debugger that is attached when a session ends: nobody said that the sites stay" {
+	compile plain <<-'END'
+		int main(void)
+		{
+			printf("ready\n"), fflush(stdout);
+			for (long i = 0;; i++)
+				hit(i, ""), usleep(1000);
+		}
+	END
+	cat >hold.c <<-'END'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <sys/ptrace.h>
+		#include <unistd.h>
+		int main(int count, char **words)
+		{
+			if (count > 1 && !ptrace(PTRACE_SEIZE, atoi(words[1]), NULL, NULL))
+				printf("held\n"), fflush(stdout);
+			pause();
+			return 0;
+		}
+	END
+	gcc -o hold hold.c
+	begin plain
+	before=$(wc -l <"/proc/$target/maps")
+	start_tracer 'usdt:*:odd:hit { @n = count() }' --user -p $target
+	./hold $target >held 3>&- &
+	holder=$!
+	awaits grep -q held held
+	stop_tracer
+	cat "$messages"
+	says user-mode-armed "the probe sites of process $target could not be restored: another process is debugging it" "$messages"
+	kill $holder
+	wait $holder || true
+	"$NOPAL" clean $target
+	[ "$(wc -l <"/proc/$target/maps")" = "$before" ]
+	kill $target
+}

@@ -701,6 +701,8 @@ static void native_stats(struct engine *engine, struct run_stats *out)
 	out->waited = e->given_up + (e->store ? knock_given_up(e->store) : 0);
 	if (e->has_left)
 		count_kept(e, out);
+	out->armed_pid = e->armed_pid;
+	out->armed_err = e->armed_err;
 	out->none_seen = e->is_attached && e->has_sites && !e->any_reached;
 }
 
@@ -715,6 +717,16 @@ static int native_faults(struct engine *engine, fault_fn *fn, void *arg)
 
 /* What threads have begun is complete before the rest is cut off: children of fork, and threads
  * that a signal handler keeps in the middle of a trampoline. */
+static void disarm(struct native *e, struct native_process *p)
+{
+	int err = native_process_disarm(p, NULL);
+
+	if (!err || err == -ETIMEDOUT || inject_has_ended(p->x)) /* a thread was in our code */
+		return;
+	e->armed_pid = inject_pid(p->x);
+	e->armed_err = err;
+}
+
 static void native_stop(struct engine *engine)
 {
 	struct native *e = (struct native *)engine;
@@ -728,7 +740,7 @@ static void native_stop(struct engine *engine)
 	knock_answer_all(e->store);
 	native_stop_agents(e);
 	for (size_t i = 0; i < e->process_count; i++)
-		native_process_disarm(e->processes[i], NULL);
+		disarm(e, e->processes[i]);
 	native_store_stop(e->store);
 	set_timer(e, PAUSE_LAST);
 }
