@@ -137,12 +137,18 @@ static bool is_late(struct patience *p)
 {
 	uint64_t now = clock_now(), step = now - p->looked;
 
+	char state;
+
 	p->looked = now;
 	p->waited += step < PAUSE_NS ? step : PAUSE_NS;
 	if (p->waited > STARVED_NS)
 		return true;
-	return p->waited > LATE_NS &&
-	       (state_of(p->tid) != 'R' || time_of(p->tid) - p->ran > LATE_NS / 2);
+	if (p->waited <= LATE_NS)
+		return false;
+	state = state_of(p->tid);
+	if (state == 't') /* it has just stopped */
+		return false;
+	return state != 'R' || time_of(p->tid) - p->ran > LATE_NS / 2;
 }
 
 bool patience_wait(struct patience *p)

@@ -457,8 +457,9 @@ static void tell_armed(const struct run_stats *s, struct diag *d)
 		  "the probe sites of process %d could not be restored: %s; they lead to code of "
 		  "nopal that does nothing any more",
 		  (int)s->armed_pid,
-		  s->armed_err == -EBUSY ? "another process is debugging it"
-					 : strerror(-s->armed_err));
+		  s->armed_err == -EBUSY   ? "another process is debugging it"
+		  : s->armed_err == -ETIME ? "a thread of it did not stop in time"
+					   : strerror(-s->armed_err));
 	diag_hint(d, "'nopal clean %d' restores them when that is over", (int)s->armed_pid);
 }
 
