@@ -76,8 +76,8 @@ struct native {
 	uint64_t foreign_since;	       /* ns: the second in which `foreign` were looked at */
 	unsigned foreign;	       /* processes of other users that came to the socket */
 	uint64_t given_up;	       /* times that programs went on before they were looked at */
-	pid_t armed_pid;     /* whose sites could not be restored at the end */
-	int armed_err;	     /* ... -errno */
+	pid_t armed_pid;	       /* whose sites could not be restored at the end */
+	int armed_err;		       /* ... -errno */
 	unsigned disturbed;  /* sites with breakpoints of others at the end, not in a warning */
 	unsigned later;	     /* files that were mapped before they were traced */
 	bool is_refused;     /* the process that was chosen cannot be traced */
