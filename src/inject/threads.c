@@ -186,16 +186,20 @@ static int seize(pid_t tid, unsigned long options)
 	return 0;
 }
 
+/* Each signal stops a thread that has been seized, so little is done until it is asked to stop: a
+ * stop in the first instructions of a handler says little of where the thread was. */
 int thread_stop(struct thread *t, bool is_filtered)
 {
-	int err =
-		seize(t->tid, PTRACE_O_TRACESYSGOOD | (is_filtered ? PTRACE_O_SUSPEND_SECCOMP : 0));
+	int err;
 
+#ifdef INJECT_HAS_CPU
+	sleep_note(t->tid, &t->sleep);
+#endif
+	err = seize(t->tid, PTRACE_O_TRACESYSGOOD | (is_filtered ? PTRACE_O_SUSPEND_SECCOMP : 0));
 	if (err)
 		return err;
 #ifdef INJECT_HAS_CPU
 	cpu_note_call(t->tid, &t->call);
-	sleep_note(t->tid, &t->sleep);
 #endif
 	return ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) ? -errno : 0;
 }
