@@ -93,11 +93,15 @@ go_on() {
 	[[ $output == *"root"* ]]
 }
 
+has_ended_child() {
+	ended=$(pgrep -P $target) && grep -q '^State:.Z' "/proc/$ended/status"
+}
+
+# The child ends when its parent is a program that does not wait for it.
 @test "what is no process with a program: one that has ended, a thread, a thread of the kernel" {
-	(sleep 0 & exec sleep 30) 3>&- &
+	(sleep 1 & exec sleep 30) 3>&- &
 	target=$!
-	sleep 0.5
-	ended=$(pgrep -P $target)
+	awaits has_ended_child
 	for command in "doctor -p" clean; do
 		run "$NOPAL" $command "$ended"
 		[ "$status" = 1 ]
