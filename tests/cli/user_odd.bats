@@ -325,7 +325,6 @@ still_clean() {
 	says user-mode-armed "the probe sites of process $target could not be restored: another process is debugging it" "$messages"
 	kill $holder
 	wait $holder || true
-	"$NOPAL" clean $target
-	[ "$(wc -l <"/proc/$target/maps")" = "$before" ]
+	awaits still_clean
 	kill $target
 }
