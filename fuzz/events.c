@@ -33,7 +33,7 @@ static void play(const struct recorded *event, const struct attach *at, struct a
 	(void)total;
 	for (unsigned i = 0; i < at->arg_count && i < event->arg_count; i++) {
 		struct interp engine = {.fault_count = 0};
-		struct run r = {.c = &c, .at = at, .e = &engine};
+		struct interp_run r = {.c = &c, .at = at, .e = &engine};
 		static const struct insn code = {.op = OP_ARG};
 		static const struct clause clause = {.code = &code, .insn_count = 1};
 		struct workspace u = {.clause = &clause};

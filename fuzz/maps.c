@@ -22,7 +22,7 @@ static int check_file(void *arg, const struct mapped_file *file)
 static void check_process(struct process *p)
 {
 	for (size_t i = 0; i < p->count; i++) {
-		const struct mapping *m = &p->mappings[i], *found;
+		const struct process_mapping *m = &p->mappings[i], *found;
 
 		found = process_mapping_at(p, m->start);
 		if (m->start >= m->end ||

@@ -11,7 +11,7 @@
 #define RUNTIMES_MOST 8
 #define FRAMES_MOST   1024
 
-struct look {
+struct lang_view {
 	pid_t pid;
 	struct lang_runtime runtimes[RUNTIMES_MOST];
 	unsigned count;
@@ -21,14 +21,14 @@ struct look {
 	unsigned stacks;
 };
 
-static const char *state_of(const struct look *l, const struct lang_runtime *r)
+static const char *state_of(const struct lang_view *l, const struct lang_runtime *r)
 {
 	if (r->kind == LANG_JVM && lang_jvm_flag(r, &l->memory, "PreserveFramePointer"))
 		return "ustack names its code by /tmp/perf-PID.map: run nopal lang --perf-map PID";
 	return r->problem ? r->problem : "its stacks can be read";
 }
 
-static void print_runtime(struct look *l, const struct lang_runtime *r)
+static void print_runtime(struct lang_view *l, const struct lang_runtime *r)
 {
 	lang_print(r, &l->out);
 	buf_text(&l->out, "  ");
@@ -36,7 +36,7 @@ static void print_runtime(struct look *l, const struct lang_runtime *r)
 	buf_printf(&l->out, "\n  %s\n", state_of(l, r));
 }
 
-static void print_frame(struct look *l, const struct lang_runtime *r, struct lang_frame frame)
+static void print_frame(struct lang_view *l, const struct lang_runtime *r, struct lang_frame frame)
 {
 	struct buf line = BUF_INIT;
 
@@ -51,7 +51,7 @@ static void print_frame(struct look *l, const struct lang_runtime *r, struct lan
 }
 
 /* A thread that runs no script of this runtime is not shown. */
-static void print_stack(struct look *l, const struct lang_runtime *r, pid_t tid,
+static void print_stack(struct lang_view *l, const struct lang_runtime *r, pid_t tid,
 			uint64_t thread_pointer)
 {
 	struct lang_frame frames[FRAMES_MOST];
@@ -73,14 +73,14 @@ static void print_stack(struct look *l, const struct lang_runtime *r, pid_t tid,
 
 static int take_thread(void *arg, pid_t tid, uint64_t thread_pointer)
 {
-	struct look *l = arg;
+	struct lang_view *l = arg;
 
 	for (unsigned i = 0; i < l->count; i++)
 		print_stack(l, &l->runtimes[i], tid, thread_pointer);
 	return 0;
 }
 
-static bool has_layout(const struct look *l)
+static bool has_layout(const struct lang_view *l)
 {
 	for (unsigned i = 0; i < l->count; i++)
 		if (l->runtimes[i].layout)
@@ -88,7 +88,7 @@ static bool has_layout(const struct look *l)
 	return false;
 }
 
-static int find_runtimes(struct look *l, struct diag *d)
+static int find_runtimes(struct lang_view *l, struct diag *d)
 {
 	struct buf maps = BUF_INIT;
 	int err = maps_read(l->pid, &maps), count;
@@ -114,7 +114,7 @@ static int find_runtimes(struct look *l, struct diag *d)
 	return 0;
 }
 
-static int print_stacks(struct look *l, struct diag *d)
+static int print_stacks(struct lang_view *l, struct diag *d)
 {
 	int err;
 
@@ -135,7 +135,7 @@ NOPAL_EXPORT int nopal_lang_process(pid_t pid, nopal_output_fn *output, void *ar
 				    struct nopal_diag *diag)
 {
 	struct diag *d = diag_inner(diag);
-	struct look l = {.pid = pid, .out = BUF_INIT};
+	struct lang_view l = {.pid = pid, .out = BUF_INIT};
 	int err;
 
 	l.memory = lang_memory_of(&l.pid);

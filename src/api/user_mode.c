@@ -15,14 +15,14 @@
 #define PLACES_MOST 32
 
 /* A walk over all sites of a process. */
-struct look {
+struct site_survey {
 	struct inject *x;
 	struct buf out;
 	unsigned forms[INJECT_FORMS]; /* how many of each form, in this image */
 	unsigned all, reached;	      /* in all images */
 };
 
-static void print_site(struct look *l, const struct site *site, const struct inject_site *s)
+static void print_site(struct site_survey *l, const struct site *site, const struct inject_site *s)
 {
 	struct buf name = BUF_INIT;
 
@@ -39,7 +39,8 @@ static void print_site(struct look *l, const struct site *site, const struct inj
 	buf_free(&name);
 }
 
-static int look_at_site(struct look *l, const struct found_image *image, const struct site *site)
+static int look_at_site(struct site_survey *l, const struct found_image *image,
+			const struct site *site)
 {
 	uint64_t addresses[MAPPED_MOST];
 	unsigned count =
@@ -56,7 +57,7 @@ static int look_at_site(struct look *l, const struct found_image *image, const s
 	return 0;
 }
 
-static void sum_up(struct look *l)
+static void sum_up(struct site_survey *l)
 {
 	unsigned all = 0, none = l->forms[INJECT_NONE];
 
@@ -76,7 +77,7 @@ static void sum_up(struct look *l)
 static int look_at_image(void *arg, const struct found_image *image, const size_t *matches,
 			 size_t count)
 {
-	struct look *l = arg;
+	struct site_survey *l = arg;
 	int err = 0;
 
 	if (!image->file)
@@ -97,14 +98,14 @@ static const char *const places[] = {
 	[LIBC_CLONE] = "clone()", [LIBC_CLONE3] = "clone3()",
 };
 
-static void print_place(struct look *l, const char *name, const struct inject_site *s)
+static void print_place(struct site_survey *l, const char *name, const struct inject_site *s)
 {
 	buf_printf(&l->out, "  %-40s 0x%012llx  %s\n", name, (unsigned long long)s->pc,
 		   inject_form_name(s->form));
 }
 
 /* An instruction of 5 bytes is moved at each, so that children and filters are seen in time. */
-static int look_at_places(struct look *l)
+static int look_at_places(struct site_survey *l)
 {
 	struct inject_place found[PLACES_MOST];
 	struct inject_site loader;
@@ -123,7 +124,7 @@ static int look_at_places(struct look *l)
 	return count == -ENOMEM || err == -ENOMEM ? -ENOMEM : 0;
 }
 
-static int look_at_all(struct look *l, struct diag *d)
+static int look_at_all(struct site_survey *l, struct diag *d)
 {
 	const struct find_query q = {.pid = inject_pid(l->x), .to_attach = true};
 	struct finder *finder;
@@ -142,7 +143,7 @@ NOPAL_EXPORT int nopal_doctor_process(pid_t pid, nopal_output_fn *output, void *
 {
 	struct diag *d = diag_inner(diag);
 	const char *why = native_problem(true);
-	struct look l = {.out = BUF_INIT};
+	struct site_survey l = {.out = BUF_INIT};
 	int err;
 
 	if (why)

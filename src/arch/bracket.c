@@ -3,10 +3,10 @@
 #include "arch/cpu.h"
 
 /* displacement = ["#"] [":" op ":"] expr */
-static int parse_displacement(const struct arch *arch, struct scan *s, struct operand *o)
+static int parse_displacement(const struct arch *arch, struct operand_scan *s, struct operand *o)
 {
 	struct str op = {"", 0};
-	struct expr e;
+	struct operand_expr e;
 
 	scan_char(s, '#');
 	if (scan_char(s, ':') && (!scan_word(s, &op) || !scan_char(s, ':')))
@@ -26,7 +26,7 @@ static int parse_displacement(const struct arch *arch, struct scan *s, struct op
 }
 
 /* index = reg ["," "lsl" ["#"] number] */
-static int parse_index(const struct arch *arch, struct scan *s, const struct arch_reg *reg,
+static int parse_index(const struct arch *arch, struct operand_scan *s, const struct arch_reg *reg,
 		       struct operand *o)
 {
 	uint64_t shift = 0;
@@ -48,7 +48,7 @@ static int parse_index(const struct arch *arch, struct scan *s, const struct arc
 }
 
 /* memory = "[" reg [ "," (displacement | index) ] "]" */
-static int parse_memory(const struct arch *arch, struct scan *s, struct operand *o)
+static int parse_memory(const struct arch *arch, struct operand_scan *s, struct operand *o)
 {
 	const struct arch_reg *base, *index;
 	int err = 0;
@@ -72,7 +72,7 @@ static int parse_memory(const struct arch *arch, struct scan *s, struct operand 
 /* operand = reg | memory | constant */
 int parse_bracket(const struct arch *arch, struct str text, struct operand *o)
 {
-	struct scan s = scan_of(text);
+	struct operand_scan s = scan_of(text);
 	const struct arch_reg *reg;
 
 	if (scan_char(&s, '['))

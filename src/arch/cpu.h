@@ -41,12 +41,12 @@ CPUS(DECLARE_CPU)
  * text, sums of numbers and a symbol, and the two ways to write memory, off(base) and [base, off].
  * Every function that can refuse text returns 0 or -EINVAL and says why in operand->why. */
 
-struct scan {
+struct operand_scan {
 	const char *at, *end;
 };
 
 /* "40+CheckpointStats@GOTOFF" */
-struct expr {
+struct operand_expr {
 	bool present;
 	int64_t value;	     /* the sum of the numbers, wrapping at 64 bits as in assemblers */
 	struct str symbol;   /* empty: none */
@@ -61,21 +61,21 @@ struct modifier {
 	int8_t low_bits;
 };
 
-struct scan scan_of(struct str text);
-bool scan_at_end(struct scan *s); /* only blanks are left */
-char scan_peek(struct scan *s);	  /* the next byte after blanks; 0 at the end */
-bool scan_char(struct scan *s, char c);
+struct operand_scan scan_of(struct str text);
+bool scan_at_end(struct operand_scan *s); /* only blanks are left */
+char scan_peek(struct operand_scan *s);	  /* the next byte after blanks; 0 at the end */
+bool scan_char(struct operand_scan *s, char c);
 /* Letters, digits, _ and . ; false when there are none. */
-bool scan_word(struct scan *s, struct str *out);
-int scan_number(struct scan *s, struct operand *o, uint64_t *out);
+bool scan_word(struct operand_scan *s, struct str *out);
+int scan_number(struct operand_scan *s, struct operand *o, uint64_t *out);
 /* term = number | symbol ["@" modifier]: added to `out`. */
-int scan_term(struct scan *s, struct operand *o, bool negative, struct expr *out);
+int scan_term(struct operand_scan *s, struct operand *o, bool negative, struct operand_expr *out);
 /* expr = [sign] term { sign term }. Absent is fine. */
-int scan_expr(struct scan *s, struct operand *o, struct expr *out);
+int scan_expr(struct operand_scan *s, struct operand *o, struct operand_expr *out);
 
 int operand_refuse(struct operand *o, const char *why); /* -EINVAL */
 /* The whole rest of the text must have been read. */
-int operand_end(struct scan *s, struct operand *o);
+int operand_end(struct operand_scan *s, struct operand *o);
 /* A general register, under its full-width name. */
 bool reg_holds_address(const struct arch *arch, const struct arch_reg *reg);
 /* The same, refusing others. */
@@ -85,10 +85,10 @@ void operand_set_base(struct operand *o, const struct arch *arch, const struct a
 void operand_set_index(struct operand *o, const struct arch *arch, const struct arch_reg *reg,
 		       unsigned shift);
 /* The number and the symbol of `e` become the constant or displacement of `o`. */
-int operand_set_expr(struct operand *o, const struct arch *arch, const struct expr *e);
+int operand_set_expr(struct operand *o, const struct arch *arch, const struct operand_expr *e);
 
 /* constant = ["#"] expr */
-int parse_constant(const struct arch *arch, struct scan *s, struct operand *o);
+int parse_constant(const struct arch *arch, struct operand_scan *s, struct operand *o);
 /* The operands of arm and aarch64: operand = reg | ["#"] expr | "[" address "]" ;
  * address = reg [ "," (["#"] [":" op ":"] expr | reg ["," "lsl" ["#"] number]) ] */
 int parse_bracket(const struct arch *arch, struct str text, struct operand *o);
@@ -102,7 +102,7 @@ struct paren_syntax {
 };
 /* reg = sigil word | sigil number, as arch->parens has it (NULL: no sigil, no numbers); anything
  * else is left unread. */
-bool scan_reg(const struct arch *arch, struct scan *s, const struct arch_reg **out);
+bool scan_reg(const struct arch *arch, struct operand_scan *s, const struct arch_reg **out);
 /* operand = reg | expr | op "(" expr ")" , either followed by "(" reg ["," reg] ")" */
 int parse_paren(const struct arch *arch, struct str text, struct operand *o);
 /* operand = "i" expr | reg "," reg | what parse_paren() reads, without bare constants */
@@ -117,8 +117,8 @@ struct x86_address {
 	bool tls; /* from the thread pointer */
 };
 /* Make it the operand, when all of it fits together. */
-int x86_set_memory(const struct arch *arch, const struct x86_address *address, const struct expr *e,
-		   struct operand *o);
+int x86_set_memory(const struct arch *arch, const struct x86_address *address,
+		   const struct operand_expr *e, struct operand *o);
 /* intel.c */
 int intel_parse(const struct arch *arch, struct str text, struct operand *o);
 bool intel_is_used(struct str args);

@@ -23,16 +23,16 @@ bool intel_is_used(struct str args)
 /* What was read of an operand. */
 struct intel {
 	struct x86_address address;
-	struct expr expr;
+	struct operand_expr expr;
 	bool is_memory; /* it has brackets, a size, or a segment */
 	bool is_offset; /* the symbol's address is meant, not its value */
 	unsigned parts;
 };
 
 /* Is the next word this one, in any case? It is then read. */
-static bool scan_keyword(struct scan *s, const char *word)
+static bool scan_keyword(struct operand_scan *s, const char *word)
 {
-	struct scan ahead = *s;
+	struct operand_scan ahead = *s;
 	struct str found;
 
 	if (!scan_word(&ahead, &found) || found.len != strlen(word) ||
@@ -43,9 +43,9 @@ static bool scan_keyword(struct scan *s, const char *word)
 }
 
 /* size = ("BYTE" | "WORD" | "DWORD" | ...) "PTR"; the note says the size itself */
-static bool scan_size(struct scan *s)
+static bool scan_size(struct operand_scan *s)
 {
-	struct scan ahead = *s;
+	struct operand_scan ahead = *s;
 	struct str size;
 
 	if (!scan_word(&ahead, &size) || !scan_keyword(&ahead, "PTR"))
@@ -55,9 +55,10 @@ static bool scan_size(struct scan *s)
 }
 
 /* segment = word ":"; those of data and the stack are all memory */
-static int scan_segment(const struct arch *arch, struct scan *s, struct operand *o, struct intel *i)
+static int scan_segment(const struct arch *arch, struct operand_scan *s, struct operand *o,
+			struct intel *i)
 {
-	struct scan ahead = *s;
+	struct operand_scan ahead = *s;
 	struct str name;
 
 	if (!scan_word(&ahead, &name) || !scan_char(&ahead, ':'))
@@ -71,9 +72,10 @@ static int scan_segment(const struct arch *arch, struct scan *s, struct operand 
 	return 0;
 }
 
-static bool scan_register(const struct arch *arch, struct scan *s, const struct arch_reg **out)
+static bool scan_register(const struct arch *arch, struct operand_scan *s,
+			  const struct arch_reg **out)
 {
-	struct scan ahead = *s;
+	struct operand_scan ahead = *s;
 	struct str name;
 
 	*out = scan_word(&ahead, &name) ? arch_find_reg(arch, name) : NULL;
@@ -118,11 +120,11 @@ static int add_register(const struct arch *arch, struct operand *o, struct intel
 }
 
 /* term = ["offset"] symbol | number ["*" reg] | reg ["*" number] */
-static int scan_part(const struct arch *arch, struct scan *s, struct operand *o, bool negative,
-		     struct intel *i)
+static int scan_part(const struct arch *arch, struct operand_scan *s, struct operand *o,
+		     bool negative, struct intel *i)
 {
 	const struct arch_reg *reg;
-	struct scan ahead = *s;
+	struct operand_scan ahead = *s;
 	uint64_t scale = 1;
 
 	i->parts++;
@@ -150,7 +152,8 @@ static int scan_part(const struct arch *arch, struct scan *s, struct operand *o,
 }
 
 /* sum = [sign] term { sign term } */
-static int scan_sum(const struct arch *arch, struct scan *s, struct operand *o, struct intel *i)
+static int scan_sum(const struct arch *arch, struct operand_scan *s, struct operand *o,
+		    struct intel *i)
 {
 	do {
 		bool negative = false;
@@ -164,7 +167,8 @@ static int scan_sum(const struct arch *arch, struct scan *s, struct operand *o, 
 }
 
 /* memory = [sum] { "[" sum "]" } ; parentheses are those of our header, around a register */
-static int scan_parts(const struct arch *arch, struct scan *s, struct operand *o, struct intel *i)
+static int scan_parts(const struct arch *arch, struct operand_scan *s, struct operand *o,
+		      struct intel *i)
 {
 	while (!scan_at_end(s)) {
 		bool is_square = scan_char(s, '['), is_round = !is_square && scan_char(s, '(');
@@ -199,7 +203,7 @@ static int set_memory(const struct arch *arch, const struct intel *i, struct ope
 int intel_parse(const struct arch *arch, struct str text, struct operand *o)
 {
 	struct intel i = {.parts = 0};
-	struct scan s = scan_of(text);
+	struct operand_scan s = scan_of(text);
 
 	i.is_memory = scan_size(&s);
 	if (scan_segment(arch, &s, o, &i) || scan_parts(arch, &s, o, &i))

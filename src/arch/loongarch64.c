@@ -40,9 +40,9 @@ static const struct str nops[] = {
 /* operand = reg "," (reg | expr) | what parse_paren() reads */
 static int parse_operand(const struct arch *arch, struct str text, struct operand *o)
 {
-	struct scan s = scan_of(text);
+	struct operand_scan s = scan_of(text);
 	const struct arch_reg *base, *index;
-	struct expr e;
+	struct operand_expr e;
 
 	if (!scan_reg(arch, &s, &base) || !scan_char(&s, ','))
 		return parse_paren(arch, text, o);

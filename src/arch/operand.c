@@ -78,7 +78,7 @@ static int64_t fit(const struct operand *o, int64_t value)
 /* Without a head the size is the register's, or a word. */
 static uint8_t natural_size(const struct arch *arch, struct str text, const struct operand *o)
 {
-	struct scan s = scan_of(text);
+	struct operand_scan s = scan_of(text);
 	const struct arch_reg *reg;
 	struct str name;
 

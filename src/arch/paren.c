@@ -15,11 +15,11 @@ static const struct arch_reg *numbered_reg(const struct arch *arch, struct str w
 	return NULL;
 }
 
-bool scan_reg(const struct arch *arch, struct scan *s, const struct arch_reg **out)
+bool scan_reg(const struct arch *arch, struct operand_scan *s, const struct arch_reg **out)
 {
 	static const struct paren_syntax plain = {0};
 	const struct paren_syntax *syntax = arch->parens ? arch->parens : &plain;
-	struct scan ahead = *s;
+	struct operand_scan ahead = *s;
 	struct str word;
 
 	if (syntax->sigil && !scan_char(&ahead, syntax->sigil) && !syntax->sigil_optional)
@@ -36,7 +36,7 @@ bool scan_reg(const struct arch *arch, struct scan *s, const struct arch_reg **o
 }
 
 /* displacement = expr | "%" op "(" expr ")" */
-static int parse_displacement(struct scan *s, struct operand *o, struct expr *e)
+static int parse_displacement(struct operand_scan *s, struct operand *o, struct operand_expr *e)
 {
 	const char *start;
 	struct str op;
@@ -56,7 +56,7 @@ static int parse_displacement(struct scan *s, struct operand *o, struct expr *e)
 }
 
 /* address = "(" reg ["," reg] ")" ; 0 in place of a register: none */
-static int parse_address(const struct arch *arch, struct scan *s, struct operand *o)
+static int parse_address(const struct arch *arch, struct operand_scan *s, struct operand *o)
 {
 	bool index_first = arch->parens->index_first;
 	const struct arch_reg *first, *second = NULL;
@@ -87,9 +87,9 @@ static int parse_address(const struct arch *arch, struct scan *s, struct operand
 
 int parse_paren(const struct arch *arch, struct str text, struct operand *o)
 {
-	struct scan s = scan_of(text), ahead = s;
+	struct operand_scan s = scan_of(text), ahead = s;
 	const struct arch_reg *reg;
-	struct expr e;
+	struct operand_expr e;
 
 	if (scan_reg(arch, &ahead, &reg) && scan_at_end(&ahead)) {
 		operand_set_reg(o, arch, reg);
@@ -112,8 +112,8 @@ int parse_paren(const struct arch *arch, struct str text, struct operand *o)
 }
 
 /* indexed = reg "," reg */
-static int parse_indexed(const struct arch *arch, struct scan *s, const struct arch_reg *base,
-			 struct operand *o)
+static int parse_indexed(const struct arch *arch, struct operand_scan *s,
+			 const struct arch_reg *base, struct operand *o)
 {
 	const struct arch_reg *index;
 
@@ -128,7 +128,7 @@ static int parse_indexed(const struct arch *arch, struct scan *s, const struct a
 
 int parse_power(const struct arch *arch, struct str text, struct operand *o)
 {
-	struct scan s = scan_of(text), ahead = s;
+	struct operand_scan s = scan_of(text), ahead = s;
 	const struct arch_reg *reg;
 
 	if (scan_char(&ahead, 'i')) {

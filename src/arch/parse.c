@@ -5,25 +5,25 @@
 
 #include <strings.h>
 
-struct scan scan_of(struct str text)
+struct operand_scan scan_of(struct str text)
 {
-	return (struct scan){text.ptr, text.ptr + text.len};
+	return (struct operand_scan){text.ptr, text.ptr + text.len};
 }
 
-char scan_peek(struct scan *s)
+char scan_peek(struct operand_scan *s)
 {
 	while (s->at < s->end && (*s->at == ' ' || *s->at == '\t'))
 		s->at++;
 	return s->at < s->end ? *s->at : '\0';
 }
 
-bool scan_at_end(struct scan *s)
+bool scan_at_end(struct operand_scan *s)
 {
 	scan_peek(s);
 	return s->at == s->end;
 }
 
-bool scan_char(struct scan *s, char c)
+bool scan_char(struct operand_scan *s, char c)
 {
 	if (scan_peek(s) != c || s->at == s->end)
 		return false;
@@ -42,7 +42,7 @@ static bool is_symbol_start(char c)
 	return is_word(c) || (unsigned char)c >= 0x80;
 }
 
-bool scan_word(struct scan *s, struct str *out)
+bool scan_word(struct operand_scan *s, struct str *out)
 {
 	const char *start;
 
@@ -60,12 +60,12 @@ int operand_refuse(struct operand *o, const char *why)
 	return -EINVAL;
 }
 
-int operand_end(struct scan *s, struct operand *o)
+int operand_end(struct operand_scan *s, struct operand *o)
 {
 	return scan_at_end(s) ? 0 : operand_refuse(o, "text after the operand");
 }
 
-int scan_number(struct scan *s, struct operand *o, uint64_t *out)
+int scan_number(struct operand_scan *s, struct operand *o, uint64_t *out)
 {
 	struct str digits;
 	int err;
@@ -79,7 +79,7 @@ int scan_number(struct scan *s, struct operand *o, uint64_t *out)
 }
 
 /* symbol = letters, digits, _ . $ | '"' anything '"' */
-static int scan_symbol(struct scan *s, struct operand *o, struct str *out)
+static int scan_symbol(struct operand_scan *s, struct operand *o, struct str *out)
 {
 	const char *start = s->at;
 
@@ -100,7 +100,7 @@ static int scan_symbol(struct scan *s, struct operand *o, struct str *out)
 }
 
 /* modifier = "@" word { "@" word } */
-static void scan_modifier(struct scan *s, struct str *out)
+static void scan_modifier(struct operand_scan *s, struct str *out)
 {
 	const char *start;
 
@@ -114,7 +114,7 @@ static void scan_modifier(struct scan *s, struct str *out)
 		*out = STR("@");
 }
 
-int scan_term(struct scan *s, struct operand *o, bool negative, struct expr *out)
+int scan_term(struct operand_scan *s, struct operand *o, bool negative, struct operand_expr *out)
 {
 	uint64_t number;
 
@@ -139,11 +139,11 @@ int scan_term(struct scan *s, struct operand *o, bool negative, struct expr *out
 	return 0;
 }
 
-int scan_expr(struct scan *s, struct operand *o, struct expr *out)
+int scan_expr(struct operand_scan *s, struct operand *o, struct operand_expr *out)
 {
 	char c = scan_peek(s);
 
-	*out = (struct expr){0};
+	*out = (struct operand_expr){0};
 	if (c != '+' && c != '-' && c != '"' && !is_symbol_start(c))
 		return 0;
 	out->present = true;
@@ -199,7 +199,7 @@ void operand_set_index(struct operand *o, const struct arch *arch, const struct 
 	o->scale_shift = (uint8_t)shift;
 }
 
-int operand_set_expr(struct operand *o, const struct arch *arch, const struct expr *e)
+int operand_set_expr(struct operand *o, const struct arch *arch, const struct operand_expr *e)
 {
 	const struct modifier *m = arch->modifiers;
 
@@ -220,9 +220,9 @@ int operand_set_expr(struct operand *o, const struct arch *arch, const struct ex
 	return 0;
 }
 
-int parse_constant(const struct arch *arch, struct scan *s, struct operand *o)
+int parse_constant(const struct arch *arch, struct operand_scan *s, struct operand *o)
 {
-	struct expr e;
+	struct operand_expr e;
 
 	scan_char(s, '#');
 	if (scan_expr(s, o, &e))

@@ -2,7 +2,7 @@
  * 40+sym(%rip), sym@GOTOFF(%ebx), %fs:4+sym@tpoff. */
 #include "arch/cpu.h"
 
-static int scan_reg_name(const struct arch *arch, struct scan *s, struct operand *o,
+static int scan_reg_name(const struct arch *arch, struct operand_scan *s, struct operand *o,
 			 const struct arch_reg **out)
 {
 	struct str name;
@@ -13,14 +13,14 @@ static int scan_reg_name(const struct arch *arch, struct scan *s, struct operand
 	return *out ? 0 : operand_refuse(o, "unknown register");
 }
 
-static int scan_address_reg(const struct arch *arch, struct scan *s, struct operand *o,
+static int scan_address_reg(const struct arch *arch, struct operand_scan *s, struct operand *o,
 			    const struct arch_reg **out)
 {
 	return scan_reg_name(arch, s, o, out) ? -EINVAL : check_address_reg(arch, *out, o);
 }
 
 /* address = "(" [reg] ["," [reg] ["," [scale]]] ")" ; scale = 1 | 2 | 4 | 8 */
-static int scan_address(const struct arch *arch, struct scan *s, struct operand *o,
+static int scan_address(const struct arch *arch, struct operand_scan *s, struct operand *o,
 			struct x86_address *out)
 {
 	uint64_t scale = 1;
@@ -69,8 +69,8 @@ static int check_symbol(const struct arch *arch, struct operand *o)
 	return 0;
 }
 
-int x86_set_memory(const struct arch *arch, const struct x86_address *address, const struct expr *e,
-		   struct operand *o)
+int x86_set_memory(const struct arch *arch, const struct x86_address *address,
+		   const struct operand_expr *e, struct operand *o)
 {
 	const struct arch_reg *base = address->base;
 
@@ -91,10 +91,11 @@ int x86_set_memory(const struct arch *arch, const struct x86_address *address, c
 }
 
 /* memory = [segment] [expr] [address] */
-static int parse_memory(const struct arch *arch, struct scan *s, bool tls, struct operand *o)
+static int parse_memory(const struct arch *arch, struct operand_scan *s, bool tls,
+			struct operand *o)
 {
 	struct x86_address address;
-	struct expr e;
+	struct operand_expr e;
 
 	if (scan_expr(s, o, &e) || scan_address(arch, s, o, &address))
 		return -EINVAL;
@@ -106,9 +107,10 @@ static int parse_memory(const struct arch *arch, struct scan *s, bool tls, struc
 
 /* Compilers read thread-local variables of an executable through the thread pointer's segment.
  * segment = "%fs:" | "%gs:" */
-static int scan_segment(const struct arch *arch, struct scan *s, struct operand *o, bool *tls)
+static int scan_segment(const struct arch *arch, struct operand_scan *s, struct operand *o,
+			bool *tls)
 {
-	struct scan ahead = *s;
+	struct operand_scan ahead = *s;
 	struct str name;
 
 	*tls = false;
@@ -124,7 +126,7 @@ static int scan_segment(const struct arch *arch, struct scan *s, struct operand 
 /* operand = "$" expr | reg | memory */
 int x86_parse(const struct arch *arch, struct str text, struct operand *o)
 {
-	struct scan s = scan_of(text);
+	struct operand_scan s = scan_of(text);
 	const struct arch_reg *reg;
 	bool tls;
 

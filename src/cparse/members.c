@@ -8,7 +8,7 @@
 #define MAX_SIZE (UINT64_C(1) << 32) /* bytes of a struct; larger ones are typing errors */
 
 /* A struct or union in the making. */
-struct layout {
+struct member_layout {
 	const struct ctype_machine *machine;
 	bool is_union, is_packed;
 	uint64_t bits;	/* taken so far */
@@ -33,7 +33,7 @@ static bool has_size(const struct ctype *t, uint64_t size)
 }
 
 /* Where the bits of a bit-field begin: it does not cross a boundary of its type unless packed. */
-static void place_bit_field(struct c_parser *p, struct layout *l, struct ctype_member *m,
+static void place_bit_field(struct c_parser *p, struct member_layout *l, struct ctype_member *m,
 			    uint64_t width, const struct ctype_layout *is)
 {
 	uint64_t unit = is->size * 8, at = l->is_union ? 0 : l->bits;
@@ -61,7 +61,7 @@ static void place_bit_field(struct c_parser *p, struct layout *l, struct ctype_m
 	l->bits = at + width;
 }
 
-static void place_member(struct layout *l, struct ctype_member *m, unsigned wants,
+static void place_member(struct member_layout *l, struct ctype_member *m, unsigned wants,
 			 const struct ctype_layout *is)
 {
 	uint64_t align = l->is_packed ? 1 : is->align;
@@ -77,7 +77,7 @@ static void place_member(struct layout *l, struct ctype_member *m, unsigned want
 }
 
 /* One declared member. `width`: of a bit-field; -1: it is none. */
-static void add_member(struct c_parser *p, struct layout *l, const struct declarator *d,
+static void add_member(struct c_parser *p, struct member_layout *l, const struct declarator *d,
 		       int64_t width, unsigned aligned)
 {
 	struct ctype_member m = {.name = d->name, .type = d->type};
@@ -111,7 +111,7 @@ static void add_member(struct c_parser *p, struct layout *l, const struct declar
 
 /* member = specifiers [declarator [":" width] {"," declarator [":" width]}] ";"
  * Without a declarator a struct or union without a tag is one whose members count as ours. */
-static void parse_member(struct c_parser *p, struct layout *l)
+static void parse_member(struct c_parser *p, struct member_layout *l)
 {
 	struct specifiers s;
 	struct declarator d;
@@ -166,7 +166,8 @@ static struct c_attributes look_behind(const struct c_parser *p)
 void parser_members(struct c_parser *p, struct ctype *out, struct c_attributes a)
 {
 	bool is_kept = p->names.tag;
-	struct layout l = {.machine = p->machine, .is_union = out->kind == CTYPE_UNION, .align = 1};
+	struct member_layout l = {
+		.machine = p->machine, .is_union = out->kind == CTYPE_UNION, .align = 1};
 
 	if (is_kept) {
 		struct c_attributes after = look_behind(p);

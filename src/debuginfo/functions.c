@@ -7,13 +7,13 @@
 
 /* Entries of a unit, one after the other with their children. `around`: the function that has it.
  * Non-zero from `take` ends the walk. */
-struct walk {
+struct entry_walk {
 	struct debuginfo *di;
-	int (*take)(struct walk *w, Dwarf_Die *die, uint64_t around);
+	int (*take)(struct entry_walk *w, Dwarf_Die *die, uint64_t around);
 	void *arg;
 };
 
-static int walk_children(struct walk *w, Dwarf_Die *die, uint64_t around, unsigned depth)
+static int walk_children(struct entry_walk *w, Dwarf_Die *die, uint64_t around, unsigned depth)
 {
 	Dwarf_Die child;
 	int left, err = 0;
@@ -31,7 +31,7 @@ static int walk_children(struct walk *w, Dwarf_Die *die, uint64_t around, unsign
 	return err;
 }
 
-static int walk_unit(struct walk *w, uint32_t unit)
+static int walk_unit(struct entry_walk *w, uint32_t unit)
 {
 	Dwarf_Die top;
 
@@ -45,7 +45,7 @@ static uint64_t hash_address(const struct debuginfo *di, uint64_t address)
 	return hash_bytes((uintptr_t)di, &address, sizeof(address));
 }
 
-static int take_function(struct walk *w, Dwarf_Die *die, uint64_t around)
+static int take_function(struct entry_walk *w, Dwarf_Die *die, uint64_t around)
 {
 	struct debuginfo *di = w->di;
 	uint64_t address;
@@ -63,7 +63,7 @@ static int take_function(struct walk *w, Dwarf_Die *die, uint64_t around)
 
 static int read_functions(struct debuginfo *di, uint32_t unit)
 {
-	struct walk w = {di, take_function, NULL};
+	struct entry_walk w = {di, take_function, NULL};
 
 	if (di->units[unit].has_functions)
 		return 0;
@@ -204,7 +204,7 @@ struct inlined {
 	int count;
 };
 
-static int take_origin(struct walk *w, Dwarf_Die *die, uint64_t around)
+static int take_origin(struct entry_walk *w, Dwarf_Die *die, uint64_t around)
 {
 	struct inlined *in = w->arg;
 
@@ -218,7 +218,7 @@ static int take_origin(struct walk *w, Dwarf_Die *die, uint64_t around)
 	return 0;
 }
 
-static int take_inlined(struct walk *w, Dwarf_Die *die, uint64_t around)
+static int take_inlined(struct entry_walk *w, Dwarf_Die *die, uint64_t around)
 {
 	struct inlined *in = w->arg;
 	uint64_t address;
@@ -236,7 +236,7 @@ struct inlined_entry {
 	uint64_t address, offset;
 };
 
-static int take_entry(struct walk *w, Dwarf_Die *die, uint64_t around)
+static int take_entry(struct entry_walk *w, Dwarf_Die *die, uint64_t around)
 {
 	struct inlined_entry *e = w->arg;
 	uint64_t address;
@@ -251,7 +251,7 @@ static int take_entry(struct walk *w, Dwarf_Die *die, uint64_t around)
 uint64_t inlined_at(struct debuginfo *di, uint32_t unit, uint64_t address)
 {
 	struct inlined_entry e = {.address = address};
-	struct walk w = {di, take_entry, &e};
+	struct entry_walk w = {di, take_entry, &e};
 
 	walk_unit(&w, unit);
 	return e.offset;
@@ -262,7 +262,7 @@ uint64_t inlined_at(struct debuginfo *di, uint32_t unit, uint64_t address)
 int debuginfo_inlined(struct debuginfo *di, struct str name, debug_place_fn *fn, void *arg)
 {
 	struct inlined in = {.name = name, .fn = fn, .arg = arg};
-	struct walk w = {di, take_origin, &in};
+	struct entry_walk w = {di, take_origin, &in};
 	uint32_t *units, *more = NULL;
 	size_t count, more_count = 0;
 	int err = units_naming(di, name, &units, &count);

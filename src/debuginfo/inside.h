@@ -15,7 +15,7 @@
 #define MAX_DEPTH 200 /* of entries, one in the other: each level is a call */
 
 /* One unit of .debug_info: mostly what one source file became. */
-struct unit {
+struct debug_unit {
 	uint64_t start, end;	    /* its bytes in the section */
 	uint64_t top;		    /* its outermost entry */
 	uint64_t lines;		    /* of its line table in .debug_line; NO_LINES: none */
@@ -59,7 +59,7 @@ struct debuginfo {
 	struct debuginfo *alt; /* the common parts of several files, as dwz writes them */
 	struct str info, strings, string_offsets, lines, line_strings; /* sections */
 
-	struct unit *units;
+	struct debug_unit *units;
 	size_t unit_count, unit_cap;
 	uint32_t headers_read;	   /* by libdw: see unit_top() */
 	struct unit_range *ranges; /* sorted by `low` */

@@ -7,7 +7,7 @@
 #include "debuginfo/inside.h"
 
 /* A statement of the wanted file. */
-struct place {
+struct statement {
 	uint64_t address;
 	unsigned line;
 	uint64_t scope;	   /* the entry of the innermost block that has it */
@@ -16,20 +16,20 @@ struct place {
 
 #define MAX_PLACES 10000
 
-struct search {
+struct line_search {
 	struct debuginfo *di;
 	struct str file, base; /* as asked for, and its last part */
 	unsigned line, column;
 	uint8_t *is_wanted; /* of each unit */
 	bool is_file_known;
-	bool in_line;	      /* the row before was of the line, too */
-	struct place *places; /* of the nearest line that was met */
+	bool in_line;		  /* the row before was of the line, too */
+	struct statement *places; /* of the nearest line that was met */
 	size_t count, cap;
 };
 
 /* The line table at this place of .debug_line, and the units that use it. Tables begin with their
  * length, so the last one that begins before is the one. */
-static void mark_users(struct search *s, uint64_t at)
+static void mark_users(struct line_search *s, uint64_t at)
 {
 	uint64_t best = NO_LINES;
 
@@ -50,7 +50,7 @@ static int mark_word(void *arg, uint64_t at)
 }
 
 /* The units whose tables mention a file of that last part: "tick.c", or "src/tick.c" whole. */
-static int find_units(struct search *s)
+static int find_units(struct line_search *s)
 {
 	struct debuginfo *di = s->di;
 	struct str texts[] = {s->base, s->file};
@@ -77,7 +77,7 @@ static int find_units(struct search *s)
 }
 
 /* Is `path` the wanted file? Its last parts must be the same. */
-static bool is_wanted_file(const struct search *s, const char *path)
+static bool is_wanted_file(const struct line_search *s, const char *path)
 {
 	struct str p = str_from(path);
 
@@ -87,7 +87,7 @@ static bool is_wanted_file(const struct search *s, const char *path)
 
 /* A row of a table: does a statement of the wanted line, or of the nearest one after it, begin
  * there? */
-static bool is_wanted_row(struct search *s, Dwarf_Line *line, struct place *out)
+static bool is_wanted_row(struct line_search *s, Dwarf_Line *line, struct statement *out)
 {
 	bool begins = false, ends = true, was_in_line = s->in_line;
 	Dwarf_Addr address;
@@ -103,7 +103,7 @@ static bool is_wanted_row(struct search *s, Dwarf_Line *line, struct place *out)
 	if (s->column && (dwarf_linecol(line, &column) || (unsigned)column != s->column))
 		return false;
 	s->in_line = true;
-	*out = (struct place){.line = (unsigned)number};
+	*out = (struct statement){.line = (unsigned)number};
 	/* The rows of one line may go on, for its parts. */
 	if ((was_in_line && s->count && s->places[0].line == out->line) ||
 	    dwarf_linebeginstatement(line, &begins) || !begins || dwarf_lineaddr(line, &address))
@@ -114,7 +114,7 @@ static bool is_wanted_row(struct search *s, Dwarf_Line *line, struct place *out)
 
 /* The innermost block around the place, and the function. Where an inlined copy begins, what
  * belongs to the function around it may begin, too. */
-static void find_scope(struct search *s, uint32_t unit, Dwarf_Die *top, struct place *p)
+static void find_scope(struct line_search *s, uint32_t unit, Dwarf_Die *top, struct statement *p)
 {
 	Dwarf_Die *scopes = NULL;
 	uint64_t scope;
@@ -137,7 +137,7 @@ static void find_scope(struct search *s, uint32_t unit, Dwarf_Die *top, struct p
 
 /* A line may have several runs of instructions in one block, as the head of a loop has: the first
  * is where the line begins, as in debuggers. Each inlined copy is a block of its own. */
-static int take_place(struct search *s, uint32_t unit, Dwarf_Die *top, struct place *p)
+static int take_place(struct line_search *s, uint32_t unit, Dwarf_Die *top, struct statement *p)
 {
 	if (s->count && p->line < s->places[0].line)
 		s->count = 0;
@@ -156,7 +156,7 @@ static int take_place(struct search *s, uint32_t unit, Dwarf_Die *top, struct pl
 	return 0;
 }
 
-static void note_file(struct search *s, Dwarf_Die *top)
+static void note_file(struct line_search *s, Dwarf_Die *top)
 {
 	Dwarf_Files *files;
 	size_t count;
@@ -173,7 +173,7 @@ static void note_file(struct search *s, Dwarf_Die *top)
 /* What libdw keeps of each table that it decoded. */
 #define KEPT_UNITS 64
 
-static int read_units(struct search *s)
+static int read_units(struct line_search *s)
 {
 	struct debuginfo *di = s->di;
 	unsigned decoded = 0;
@@ -191,7 +191,7 @@ static int read_units(struct search *s)
 			continue;
 		s->in_line = false;
 		for (size_t n = 0; n < count && !err; n++) {
-			struct place p;
+			struct statement p;
 
 			if (is_wanted_row(s, dwarf_onesrcline(lines, n), &p))
 				err = take_place(s, i, &top, &p);
@@ -205,12 +205,12 @@ static int read_units(struct search *s)
 
 static int compare_places(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct statement *x = a, *y = b;
 
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-static int report(struct search *s, debug_place_fn *fn, void *arg)
+static int report(struct line_search *s, debug_place_fn *fn, void *arg)
 {
 	int err = 0, count = 0;
 
@@ -227,11 +227,11 @@ static int report(struct search *s, debug_place_fn *fn, void *arg)
 int debuginfo_lines(struct debuginfo *di, struct str file, unsigned line, unsigned column,
 		    unsigned *found, debug_place_fn *fn, void *arg)
 {
-	struct search s = {.di = di,
-			   .file = file,
-			   .base = str_after_last(file, '/'),
-			   .line = line,
-			   .column = column};
+	struct line_search s = {.di = di,
+				.file = file,
+				.base = str_after_last(file, '/'),
+				.line = line,
+				.column = column};
 	int err;
 
 	*found = 0;

@@ -55,13 +55,13 @@ void unit_scopes_free(struct unit_scopes *u)
 
 /* ---- Reading a unit ---- */
 
-struct reading {
+struct scope_reading {
 	struct debuginfo *di;
 	struct unit_scopes *scopes;
 };
 
 /* Where the walk is. */
-struct place {
+struct scope_walk {
 	uint32_t around; /* scope */
 	uint32_t owner;	 /* name */
 	unsigned depth;
@@ -106,7 +106,7 @@ static int add_ranges(struct unit_scopes *u, Dwarf_Die *die, uint32_t scope)
 }
 
 /* *around becomes the scope, where the entry is one. */
-static int add_scope(struct reading *r, Dwarf_Die *die, uint32_t *around)
+static int add_scope(struct scope_reading *r, Dwarf_Die *die, uint32_t *around)
 {
 	struct unit_scopes *u = r->scopes;
 	int tag = dwarf_tag(die), err;
@@ -138,7 +138,7 @@ static bool has_own_name(Dwarf_Die *die)
 }
 
 /* A namespace, a type or a function, as what others are in: *owner becomes it. */
-static int add_name(struct reading *r, Dwarf_Die *die, uint32_t *owner)
+static int add_name(struct scope_reading *r, Dwarf_Die *die, uint32_t *owner)
 {
 	struct unit_scopes *u = r->scopes;
 	bool is_function = dwarf_tag(die) == DW_TAG_subprogram;
@@ -161,14 +161,14 @@ static int add_name(struct reading *r, Dwarf_Die *die, uint32_t *owner)
 	return 0;
 }
 
-static int read_children(struct reading *r, Dwarf_Die *die, struct place at)
+static int read_children(struct scope_reading *r, Dwarf_Die *die, struct scope_walk at)
 {
 	Dwarf_Die child;
 	int left, err = 0;
 
 	for (left = dwarf_child(die, &child); !left && !err;
 	     left = dwarf_siblingof(&child, &child)) {
-		struct place inside = {at.around, at.owner, at.depth + 1};
+		struct scope_walk inside = {at.around, at.owner, at.depth + 1};
 
 		if (!budget_work(r->di->frames_budget, ENTRY_WORK))
 			return -E2BIG;
@@ -221,14 +221,14 @@ static void forget_scopes(struct debuginfo *di)
 const struct unit_scopes *unit_scopes_get(struct debuginfo *di, uint32_t unit, Dwarf_Die *top)
 {
 	struct unit_scopes *u = di->units[unit].scopes;
-	struct reading r = {di, NULL};
+	struct scope_reading r = {di, NULL};
 
 	if (u)
 		return u;
 	u = r.scopes = calloc(1, sizeof(*u));
 	if (!u)
 		return NULL;
-	if (read_children(&r, top, (struct place){NONE, NONE, 0})) {
+	if (read_children(&r, top, (struct scope_walk){NONE, NONE, 0})) {
 		di->are_frames_cut = true;
 		unit_scopes_free(u);
 		u = calloc(1, sizeof(*u)); /* it is not tried again */

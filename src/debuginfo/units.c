@@ -22,7 +22,7 @@ int units_read(struct debuginfo *di)
 			return -E2BIG;
 		if (array_grow(di->units, di->unit_count, di->unit_cap))
 			return -ENOMEM;
-		di->units[di->unit_count++] = (struct unit){
+		di->units[di->unit_count++] = (struct debug_unit){
 			.start = at, .end = next, .top = at + header, .lines = NO_LINES};
 		at = next;
 		/* Headers are far apart: do not keep all that is between them. */
@@ -34,7 +34,7 @@ int units_read(struct debuginfo *di)
 
 static bool ends_before(const void *item, const void *key)
 {
-	return ((const struct unit *)item)->end <= *(const uint64_t *)key;
+	return ((const struct debug_unit *)item)->end <= *(const uint64_t *)key;
 }
 
 bool unit_of(const struct debuginfo *di, uint64_t offset, uint32_t *out)
@@ -91,7 +91,7 @@ int units_describe(struct debuginfo *di)
 	if (di->are_described)
 		return 0;
 	for (uint32_t i = 0; i < di->unit_count && !err; i++) {
-		struct unit *u = &di->units[i];
+		struct debug_unit *u = &di->units[i];
 		Dwarf_Die top;
 
 		if (i % HEADERS == 0)

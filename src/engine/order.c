@@ -17,7 +17,7 @@ struct item {
 /* One without a time has its place after the one before it. */
 static int keep(void *arg, struct str bytes)
 {
-	struct queue *q = arg;
+	struct member_queue *q = arg;
 	struct item item = {q->from->time ? q->from->time : q->last, bytes.len};
 
 	q->last = item.time;
@@ -32,7 +32,7 @@ static int take_all(struct set *s, int timeout_ms)
 	uint64_t horizon = o->is_held ? clock_now() - HOLD_NS : UINT64_MAX;
 
 	for (unsigned i = 0; i < s->count; i++) {
-		struct queue *q = &o->queues[i];
+		struct member_queue *q = &o->queues[i];
 		bool is_full = q->bytes.len - q->at > KEPT_MOST;
 		int n;
 
@@ -48,7 +48,7 @@ static int take_all(struct set *s, int timeout_ms)
 	return 0;
 }
 
-static bool first_of(const struct queue *q, struct item *out)
+static bool first_of(const struct member_queue *q, struct item *out)
 {
 	if (q->at == q->bytes.len)
 		return false;
@@ -56,9 +56,9 @@ static bool first_of(const struct queue *q, struct item *out)
 	return true;
 }
 
-static struct queue *oldest(struct order *o, struct item *out)
+static struct member_queue *oldest(struct order *o, struct item *out)
 {
-	struct queue *found = NULL;
+	struct member_queue *found = NULL;
 	struct item item;
 
 	for (unsigned i = 0; i < ENGINES_MAX; i++) {
@@ -71,7 +71,7 @@ static struct queue *oldest(struct order *o, struct item *out)
 }
 
 /* What was handed over is forgotten. */
-static void tidy(struct queue *q)
+static void tidy(struct member_queue *q)
 {
 	size_t left = q->bytes.len - q->at;
 
@@ -85,7 +85,7 @@ static void tidy(struct queue *q)
 int order_drain(struct set *s, int timeout_ms, record_fn *fn, void *arg)
 {
 	struct order *o = &s->order;
-	struct queue *q;
+	struct member_queue *q;
 	struct item item;
 	int err = take_all(s, timeout_ms), given = 0;
 

@@ -23,11 +23,11 @@ static bool sends_records(const struct program *p)
 /* Remember it as the member's. -ENOMEM. */
 static int note_part(struct set *s, const struct program *program, uint8_t member)
 {
-	struct part *part = arena_new(&s->arena, struct part);
+	struct member_program *part = arena_new(&s->arena, struct member_program);
 
 	if (!part)
 		return -ENOMEM;
-	*part = (struct part){program, member, s->parts};
+	*part = (struct member_program){program, member, s->parts};
 	s->parts = part;
 	return 0;
 }
@@ -136,17 +136,17 @@ static int set_build(struct engine *engine, const struct program *whole, struct 
 
 /* ---- sites that others than the first member trace */
 
-struct place {
+struct site_address {
 	uint64_t device, inode, offset;
 	bool is_others;
 };
 
-struct places {
-	struct place *all;
+struct site_addresses {
+	struct site_address *all;
 	size_t count, cap;
 };
 
-static int add_places(struct places *out, const struct clause *c, bool is_others)
+static int add_places(struct site_addresses *out, const struct clause *c, bool is_others)
 {
 	for (uint32_t i = 0; i < c->attach_count; i++) {
 		const struct attach *at = &c->attaches[i];
@@ -155,8 +155,8 @@ static int add_places(struct places *out, const struct clause *c, bool is_others
 			continue;
 		if (array_grow(out->all, out->count, out->cap))
 			return -ENOMEM;
-		out->all[out->count++] =
-			(struct place){at->file->device, at->file->inode, at->offset, is_others};
+		out->all[out->count++] = (struct site_address){at->file->device, at->file->inode,
+							       at->offset, is_others};
 	}
 	return 0;
 }
@@ -164,7 +164,7 @@ static int add_places(struct places *out, const struct clause *c, bool is_others
 /* Those of others come first. */
 static int compare_places(const void *left, const void *right)
 {
-	const struct place *a = left, *b = right;
+	const struct site_address *a = left, *b = right;
 
 	if (a->device != b->device)
 		return a->device < b->device ? -1 : 1;
@@ -175,12 +175,12 @@ static int compare_places(const void *left, const void *right)
 	return b->is_others - a->is_others;
 }
 
-static bool is_same_place(const struct place *a, const struct place *b)
+static bool is_same_place(const struct site_address *a, const struct site_address *b)
 {
 	return a->device == b->device && a->inode == b->inode && a->offset == b->offset;
 }
 
-static void count_places(struct places *p, size_t *all, size_t *others)
+static void count_places(struct site_addresses *p, size_t *all, size_t *others)
 {
 	*all = *others = 0;
 	if (p->count)
@@ -196,11 +196,11 @@ static void count_places(struct places *p, size_t *all, size_t *others)
 /* A warning for those who ask for user mode: what is not traced so. */
 static int say_sites(struct set *s, struct diag *d)
 {
-	struct places places = {0};
+	struct site_addresses places = {0};
 	size_t all, others;
 	int err = 0;
 
-	for (const struct part *part = s->parts; part; part = part->next)
+	for (const struct member_program *part = s->parts; part; part = part->next)
 		for (uint32_t i = 0; i < part->program->clause_count && !err; i++)
 			err = add_places(&places, &part->program->clauses[i], part->member > 0);
 	count_places(&places, &all, &others);
@@ -222,7 +222,7 @@ static int extend_members(struct set *s, const struct program *p, const uint8_t 
 			  struct diag *d)
 {
 	struct program *parts[ENGINES_MAX];
-	struct part *before = s->parts;
+	struct member_program *before = s->parts;
 	bool extended[ENGINES_MAX] = {false};
 	int err = make_parts(s, p, chosen, parts);
 

@@ -8,7 +8,7 @@
 
 /* Records that wait for older ones of other members: a header with time and length, and the bytes,
  * one after the other. */
-struct queue {
+struct member_queue {
 	struct engine *from;
 	struct buf bytes;
 	size_t at;     /* of the first that was not handed over */
@@ -17,7 +17,7 @@ struct queue {
 
 /* Records of all members in the order of their times. */
 struct order {
-	struct queue queues[ENGINES_MAX];
+	struct member_queue queues[ENGINES_MAX];
 	uint64_t horizon; /* all before it have been read */
 	bool is_held;	  /* more may come: records wait */
 };
@@ -29,10 +29,10 @@ struct seat {
 };
 
 /* What a member runs; the last comes first. */
-struct part {
+struct member_program {
 	const struct program *program;
 	uint8_t member;
-	struct part *next;
+	struct member_program *next;
 };
 
 struct set {
@@ -52,7 +52,7 @@ struct set {
 	struct seat *seats;
 	uint32_t seat_count;
 	bool is_merged; /* several members send records, or may: all have times */
-	struct part *parts;
+	struct member_program *parts;
 	struct order order;
 };
 

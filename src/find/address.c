@@ -25,14 +25,14 @@ int finder_kernel_symbol(struct finder *f, struct str name, uint64_t *out, struc
 	return -ENOENT;
 }
 
-struct search {
+struct symbol_search {
 	struct str name;
 	struct found_symbol *out;
 };
 
 static int take_symbol(void *arg, const struct symbol *symbol)
 {
-	struct search *s = arg;
+	struct symbol_search *s = arg;
 
 	if (!str_eq(symbol->name, s->name) || symbol->kind == KIND_TLS)
 		return 0;
@@ -56,7 +56,7 @@ static void set_extent(const struct image *image, struct found_symbol *out)
 int finder_symbol(struct file *file, struct str path, uint64_t offset, struct str name,
 		  struct found_symbol *out, struct diag *d)
 {
-	struct search s = {name, out};
+	struct symbol_search s = {name, out};
 	struct image *image;
 	int err = image_open_file(file, &image, d);
 

@@ -56,7 +56,7 @@ void finder_problems(struct finder *f, struct diag *d)
 }
 
 /* A query on its way through the images. */
-struct matching {
+struct image_query {
 	struct finder *f;
 	struct site_filter wanted, read; /* what is looked for, and what files are read for */
 	bool named;
@@ -64,7 +64,7 @@ struct matching {
 };
 
 /* Once for each file, even if it was not named: the result is incomplete. */
-static void report_limit(const struct matching *m, struct finding *f,
+static void report_limit(const struct image_query *m, struct finding *f,
 			 const struct cached_sites *list)
 {
 	struct buf path = BUF_INIT;
@@ -90,7 +90,7 @@ static void report_limit(const struct matching *m, struct finding *f,
 
 /* Number of matching sites of an image, or -ENOMEM; image->sites is the list they are in, and
  * f->matches has their indexes. */
-static ssize_t match_image(const struct matching *m, struct finding *f)
+static ssize_t match_image(const struct image_query *m, struct finding *f)
 {
 	struct cached_sites *list;
 	size_t count = 0, *matches;
@@ -116,7 +116,7 @@ static ssize_t match_image(const struct matching *m, struct finding *f)
 int finder_sites(struct finder *f, const struct find_query *q, found_fn *fn, void *arg,
 		 struct diag *d)
 {
-	struct matching m = {.f = f, .wanted = {q->provider, q->name}, .d = d};
+	struct image_query m = {.f = f, .wanted = {q->provider, q->name}, .d = d};
 	struct image_set set;
 	int found = 0, err = finder_images(f, q->pid, q->path, &set, d);
 

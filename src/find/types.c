@@ -154,7 +154,7 @@ int finder_debuginfo(struct finder *f, struct file *file, struct debuginfo **out
 /* ---- Both ---- */
 
 /* What is looked for: a type, or a constant. */
-struct wanted {
+struct wanted_type {
 	enum ctype_kind kind;
 	struct str name;
 	bool is_constant;
@@ -162,13 +162,13 @@ struct wanted {
 	int64_t *value;
 };
 
-static int find_in_btf(struct btf *b, const struct wanted *w)
+static int find_in_btf(struct btf *b, const struct wanted_type *w)
 {
 	return w->is_constant ? btf_find_constant(b, w->name, w->out, w->value)
 			      : btf_find(b, w->kind, w->name, w->out);
 }
 
-static int find_in_kernel(struct finder_types *t, const struct wanted *w, struct diag *d)
+static int find_in_kernel(struct finder_types *t, const struct wanted_type *w, struct diag *d)
 {
 	int err = open_kernel(t, d);
 
@@ -185,7 +185,7 @@ static int find_in_kernel(struct finder_types *t, const struct wanted *w, struct
 	return err;
 }
 
-static int find(struct finder *f, struct file *file, const struct wanted *w, struct diag *d)
+static int find(struct finder *f, struct file *file, const struct wanted_type *w, struct diag *d)
 {
 	struct debuginfo *info;
 	int err = start(f);
@@ -202,7 +202,7 @@ static int find(struct finder *f, struct file *file, const struct wanted *w, str
 }
 
 /* A damaged type is reported here, where its name is known. */
-static int judge(const struct wanted *w, int err, struct diag *d)
+static int judge(const struct wanted_type *w, int err, struct diag *d)
 {
 	if (err == -EBADMSG)
 		diag_error(d, err, "corrupt-type", "the type '%.*s' is damaged where it is defined",
@@ -213,7 +213,7 @@ static int judge(const struct wanted *w, int err, struct diag *d)
 int finder_type(struct finder *f, struct file *file, enum ctype_kind kind, struct str name,
 		const struct ctype **out, struct diag *d)
 {
-	struct wanted w = {.kind = kind, .name = name, .out = out};
+	struct wanted_type w = {.kind = kind, .name = name, .out = out};
 
 	return judge(&w, find(f, file, &w, d), d);
 }
@@ -221,7 +221,7 @@ int finder_type(struct finder *f, struct file *file, enum ctype_kind kind, struc
 int finder_constant(struct finder *f, struct file *file, struct str name, const struct ctype **out,
 		    int64_t *value, struct diag *d)
 {
-	struct wanted w = {.name = name, .is_constant = true, .out = out, .value = value};
+	struct wanted_type w = {.name = name, .is_constant = true, .out = out, .value = value};
 
 	return judge(&w, find(f, file, &w, d), d);
 }

@@ -208,7 +208,7 @@ void headers_close(struct headers *h)
 
 /* ---- Declarations ---- */
 
-struct walk {
+struct header_walk {
 	struct headers *h;
 	header_declaration_fn *fn;
 	void *arg;
@@ -223,7 +223,7 @@ static bool is_unnamed(struct str name)
 }
 
 /* "typedef struct { ... } pair;" is two declarations, of which the second has lost the first. */
-static void take_typedef(struct walk *w, struct clang_cursor c)
+static void take_typedef(struct header_walk *w, struct clang_cursor c)
 {
 	struct buf name = BUF_INIT, as_declared = BUF_INIT;
 
@@ -241,7 +241,7 @@ static void take_typedef(struct walk *w, struct clang_cursor c)
 
 static int take(struct clang_cursor c, struct clang_cursor parent, void *arg)
 {
-	struct walk *w = arg;
+	struct header_walk *w = arg;
 	struct buf name = BUF_INIT;
 	bool is_tag = c.kind == KIND_STRUCT || c.kind == KIND_UNION || c.kind == KIND_ENUM;
 
@@ -270,7 +270,7 @@ static int take(struct clang_cursor c, struct clang_cursor parent, void *arg)
 
 int headers_each(struct headers *h, header_declaration_fn *fn, void *arg)
 {
-	struct walk w = {.h = h, .fn = fn, .arg = arg};
+	struct header_walk w = {.h = h, .fn = fn, .arg = arg};
 
 	h->clang.visitChildren(h->clang.getTranslationUnitCursor(h->unit), take, &w);
 	buf_free(&w.unnamed);

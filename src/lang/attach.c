@@ -32,7 +32,7 @@
 #define ANSWER_MOST (64u << 10)
 #define STATUS_MOST (64u << 10)
 
-struct attach {
+struct jvm_attach {
 	pid_t pid;
 	uid_t uid;
 	gid_t gid;
@@ -44,7 +44,7 @@ struct attach {
 
 /* ---- what the child does */
 
-static bool become_user(const struct attach *a)
+static bool become_user(const struct jvm_attach *a)
 {
 	if (geteuid() == a->uid && getegid() == a->gid)
 		return true;
@@ -52,7 +52,7 @@ static bool become_user(const struct attach *a)
 	       !setresuid(a->uid, a->uid, a->uid);
 }
 
-static int connect_once(const struct attach *a)
+static int connect_once(const struct jvm_attach *a)
 {
 	struct sockaddr_un address = {AF_UNIX, ""};
 	const struct timeval most = {WAIT_MS / 1000, 0};
@@ -71,7 +71,7 @@ static int connect_once(const struct attach *a)
 }
 
 /* SigCgt of the process, now: it has a function for SIGQUIT. */
-static bool catches_quit(const struct attach *a)
+static bool catches_quit(const struct jvm_attach *a)
 {
 	struct buf text = BUF_INIT;
 	struct str mask;
@@ -86,7 +86,7 @@ static bool catches_quit(const struct attach *a)
 	return signals >> (SIGQUIT - 1) & 1;
 }
 
-static int make_trigger(const struct attach *a, int folder)
+static int make_trigger(const struct jvm_attach *a, int folder)
 {
 	int fd = openat(folder, a->trigger, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			0600);
@@ -97,14 +97,14 @@ static int make_trigger(const struct attach *a, int folder)
 	return 0;
 }
 
-static bool has_ended(const struct attach *a)
+static bool has_ended(const struct jvm_attach *a)
 {
 	struct pollfd p = {a->process, POLLIN, 0};
 
 	return poll(&p, 1, STEP_MS) > 0;
 }
 
-static enum lang_answer wait_for_socket(const struct attach *a, int *fd)
+static enum lang_answer wait_for_socket(const struct jvm_attach *a, int *fd)
 {
 	if (!catches_quit(a))
 		return LANG_ANSWER_DEAF;
@@ -120,7 +120,7 @@ static enum lang_answer wait_for_socket(const struct attach *a, int *fd)
 	return LANG_ANSWER_NONE;
 }
 
-static enum lang_answer open_socket(const struct attach *a, int *fd)
+static enum lang_answer open_socket(const struct jvm_attach *a, int *fd)
 {
 	enum lang_answer answer;
 	int folder = a->current, err;
@@ -153,7 +153,7 @@ static bool send_request(int fd, const char *command)
 	return ok;
 }
 
-static enum lang_answer ask(const struct attach *a, const char *command, int out)
+static enum lang_answer ask(const struct jvm_attach *a, const char *command, int out)
 {
 	enum lang_answer answer;
 	char bytes[4096];
@@ -175,7 +175,7 @@ static enum lang_answer ask(const struct attach *a, const char *command, int out
 
 /* ---- the parent */
 
-static int find_user(struct attach *a)
+static int find_user(struct jvm_attach *a)
 {
 	struct buf text = BUF_INIT;
 	uint64_t uid = 0, gid = 0;
@@ -205,9 +205,9 @@ static int open_of_process(pid_t pid, const char *name, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-static int attach_open(pid_t pid, struct attach *a)
+static int attach_open(pid_t pid, struct jvm_attach *a)
 {
-	*a = (struct attach){.pid = pid};
+	*a = (struct jvm_attach){.pid = pid};
 	a->process = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (a->process < 0)
 		a->process = -errno;
@@ -223,7 +223,7 @@ static int attach_open(pid_t pid, struct attach *a)
 	return find_user(a);
 }
 
-static void attach_close(struct attach *a)
+static void attach_close(struct jvm_attach *a)
 {
 	const int fds[] = {a->process, a->status, a->temporary, a->current};
 
@@ -249,7 +249,7 @@ static int take_answer(pid_t child, int fd, struct buf *text, enum lang_answer *
 
 int lang_jvm_ask(pid_t pid, const char *command, struct buf *text, enum lang_answer *answer)
 {
-	struct attach a;
+	struct jvm_attach a;
 	int ends[2], err = attach_open(pid, &a);
 	pid_t child;
 

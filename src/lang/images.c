@@ -95,14 +95,14 @@ int lang_images_add(struct lang_images *images, const char *path)
 
 /* ---- a process */
 
-struct search {
+struct runtime_search {
 	struct lang_images *images;
 	struct lang_runtime *out;
 	unsigned count, most;
 };
 
 /* The runtime of an image where it is mapped: by the segment that is mapped there. */
-static int take_image(struct search *s, const struct lang_image *image,
+static int take_image(struct runtime_search *s, const struct lang_image *image,
 		      const struct mapped_file *file)
 {
 	struct lang_runtime *r = &s->out[s->count];
@@ -128,7 +128,7 @@ static int take_image(struct search *s, const struct lang_image *image,
 
 static int take_file(void *arg, const struct mapped_file *file)
 {
-	struct search *s = arg;
+	struct runtime_search *s = arg;
 	struct lang_image *image;
 	int fd, err = 0;
 
@@ -153,7 +153,7 @@ static int take_file(void *arg, const struct mapped_file *file)
 int lang_recognise(pid_t pid, struct str maps, struct lang_images *images, struct lang_runtime *out,
 		   unsigned most)
 {
-	struct search s = {.images = images, .out = out, .most = most};
+	struct runtime_search s = {.images = images, .out = out, .most = most};
 	int err = maps_parse_files(maps, pid, take_file, &s);
 
 	if (err)

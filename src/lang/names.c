@@ -16,7 +16,7 @@
 #define MEMORY_MOST	 (128u << 20)
 
 /* One runtime in one process. Kept until the end, for its number is in definitions. */
-struct known {
+struct known_runtime {
 	pid_t pid;
 	bool is_gone, is_first;
 	bool is_given; /* to the kernel */
@@ -41,7 +41,7 @@ struct lang_names {
 	struct hash by_name;
 	struct lang_images images;
 	size_t files; /* images that were handed over as files */
-	struct known **known;
+	struct known_runtime **known;
 	size_t known_count, known_cap;
 	struct hash by_pid;
 	bool is_changed;
@@ -89,12 +89,12 @@ static uint64_t hash_pid(const struct lang_names *n, pid_t pid)
 }
 
 /* The first runtime that a process has now, of a kind or any. */
-static struct known *find_known(const struct lang_names *n, pid_t pid, enum lang_kind kind)
+static struct known_runtime *find_known(const struct lang_names *n, pid_t pid, enum lang_kind kind)
 {
-	struct known *found = NULL;
+	struct known_runtime *found = NULL;
 
 	hash_each(i, &n->by_pid, hash_pid(n, pid)) {
-		struct known *k = n->known[i];
+		struct known_runtime *k = n->known[i];
 
 		if (k->pid == pid && !k->is_gone && (kind == LANG_NONE || kind == k->runtime.kind))
 			found = k;
@@ -105,7 +105,7 @@ static struct known *find_known(const struct lang_names *n, pid_t pid, enum lang
 const struct lang_target *lang_names_target(const struct lang_names *n, pid_t pid,
 					    enum lang_kind kind)
 {
-	const struct known *k = find_known(n, pid, kind);
+	const struct known_runtime *k = find_known(n, pid, kind);
 
 	return k && k->runtime.layout ? &k->target : NULL;
 }
@@ -117,7 +117,7 @@ bool lang_names_has(const struct lang_names *n, pid_t pid)
 
 int names_add(struct lang_names *n, pid_t pid, struct lang_runtime *runtime)
 {
-	struct known *k = n->known_count < ALL_MOST ? calloc(1, sizeof(*k)) : NULL;
+	struct known_runtime *k = n->known_count < ALL_MOST ? calloc(1, sizeof(*k)) : NULL;
 	bool is_first = !lang_names_has(n, pid);
 
 	if (!k || array_grow(n->known, n->known_count, n->known_cap) ||
@@ -171,7 +171,7 @@ static void forget_others(struct lang_names *n, pid_t pid, const struct lang_run
 			  int count)
 {
 	hash_each(i, &n->by_pid, hash_pid(n, pid)) {
-		struct known *k = n->known[i];
+		struct known_runtime *k = n->known[i];
 		bool is_here = false;
 
 		for (int f = 0; f < count; f++)
@@ -202,7 +202,7 @@ void lang_names_see(struct lang_names *n, pid_t pid)
 	buf_free(&maps);
 	add_images(n);
 	for (int i = 0; i < count; i++) {
-		const struct known *before = find_known(n, pid, found[i].kind);
+		const struct known_runtime *before = find_known(n, pid, found[i].kind);
 
 		if (before && is_same(&before->runtime, &found[i]))
 			lang_runtime_free(&found[i]);
@@ -214,7 +214,7 @@ void lang_names_see(struct lang_names *n, pid_t pid)
 void lang_names_fork(struct lang_names *n, pid_t parent, pid_t child)
 {
 	for (unsigned kind = LANG_NONE + 1; kind < LANG_KINDS; kind++) {
-		const struct known *from = find_known(n, parent, (enum lang_kind)kind);
+		const struct known_runtime *from = find_known(n, parent, (enum lang_kind)kind);
 		struct lang_runtime copy;
 
 		if (!from || find_known(n, child, (enum lang_kind)kind))
@@ -232,7 +232,7 @@ void lang_names_changes(struct lang_names *n, lang_target_fn *fn, void *arg)
 		return;
 	n->is_changed = false;
 	for (size_t i = 0; i < n->known_count; i++) {
-		struct known *k = n->known[i];
+		struct known_runtime *k = n->known[i];
 		const struct lang_target *target = k->is_gone ? NULL : &k->target;
 
 		if (k->is_given || !k->runtime.layout)
@@ -390,7 +390,7 @@ void lang_names_find(struct lang_names *n, pid_t pid, struct lang_frame frame,
 
 	struct snapshot s = {find_definition(n, (uint64_t)pid, frame), 0};
 	const struct lang_memory m = {&s, read_snapshot};
-	const struct known *k =
+	const struct known_runtime *k =
 		s.definition ? n->known[s.definition->head.id] : find_known(n, pid, LANG_NONE);
 
 	buf_clear(&out->function);
@@ -410,7 +410,7 @@ void lang_names_find(struct lang_names *n, pid_t pid, struct lang_frame frame,
 bool lang_names_problem(const struct lang_names *n, pid_t pid, struct buf *out)
 {
 	hash_each(i, &n->by_pid, hash_pid(n, pid)) {
-		const struct known *k = n->known[i];
+		const struct known_runtime *k = n->known[i];
 
 		if (k->pid != pid || k->runtime.layout || !k->runtime.problem)
 			continue;

@@ -75,7 +75,7 @@ static const struct {
 /* clang-format on */
 
 /* One image that is looked at. */
-struct look {
+struct recognition {
 	const struct image *image;
 	struct str path;
 	enum lang_kind kind;
@@ -101,7 +101,7 @@ bool lang_is_runtime_file(struct str path)
 
 static int take_symbol(void *arg, const struct symbol *symbol)
 {
-	struct look *l = arg;
+	struct recognition *l = arg;
 
 	for (unsigned i = 0; i < WANTED; i++)
 		if (wanted[i].kind == l->kind && !l->has[i] &&
@@ -113,7 +113,7 @@ static int take_symbol(void *arg, const struct symbol *symbol)
 }
 
 /* Bytes of the file that are mapped at a link-time address. */
-static bool read_image(const struct look *l, uint64_t address, void *to, size_t len)
+static bool read_image(const struct recognition *l, uint64_t address, void *to, size_t len)
 {
 	uint64_t offset;
 
@@ -146,7 +146,7 @@ static bool parse_version(struct str text, struct lang_runtime *r)
 }
 
 /* The text at an address. */
-static bool read_version(const struct look *l, uint64_t address)
+static bool read_version(const struct recognition *l, uint64_t address)
 {
 	char text[VERSION_MOST];
 
@@ -155,7 +155,7 @@ static bool read_version(const struct look *l, uint64_t address)
 }
 
 /* The text after `before`, in the constants of the image. */
-static bool find_version_text(const struct look *l, const char *before)
+static bool find_version_text(const struct recognition *l, const char *before)
 {
 	const struct section *s = image_section(l->image, ".rodata", NULL);
 	struct str text, found;
@@ -175,7 +175,7 @@ static bool find_version_text(const struct look *l, const char *before)
 
 /* ---- each language: false: this image is not one of it */
 
-static bool take_layout(struct look *l, const char *problem)
+static bool take_layout(struct recognition *l, const char *problem)
 {
 	struct lang_runtime *r = l->out;
 
@@ -190,7 +190,7 @@ static bool take_layout(struct look *l, const char *problem)
 }
 
 /* Before 3.11 only names say what it is: .../libpython3.9.so.1.0, .../python3.10 */
-static bool python_version_of_name(struct look *l)
+static bool python_version_of_name(struct recognition *l)
 {
 	struct str name = str_after_last(l->path, '/');
 	const char *at = memmem(name.ptr, name.len, "python", 6);
@@ -198,7 +198,7 @@ static bool python_version_of_name(struct look *l)
 	return at && parse_version(str_of(at + 6, (size_t)(name.ptr + name.len - at) - 6), l->out);
 }
 
-static bool look_python(struct look *l)
+static bool look_python(struct recognition *l)
 {
 	uint32_t version;
 
@@ -218,7 +218,7 @@ static bool look_python(struct look *l)
 	return take_layout(l, NULL);
 }
 
-static bool look_php(struct look *l)
+static bool look_php(struct recognition *l)
 {
 	if (!l->has[PHP_GLOBALS] && !l->has[PHP_GLOBALS_ZTS])
 		return false;
@@ -228,7 +228,7 @@ static bool look_php(struct look *l)
 }
 
 /* The module's slot of a thread-local variable. A program is module 1, without a slot. */
-static bool take_thread_local(struct look *l, enum wanted variable, struct str program)
+static bool take_thread_local(struct recognition *l, enum wanted variable, struct str program)
 {
 	l->out->root = tls_module_slot(l->image);
 	l->out->tls_offset = l->at[variable];
@@ -239,7 +239,7 @@ static bool take_thread_local(struct look *l, enum wanted variable, struct str p
 
 static const char not_glibc[] = "its C library is not known to be glibc";
 
-static enum lang_start start_of(const struct look *l)
+static enum lang_start start_of(const struct recognition *l)
 {
 	const struct lang_layout *layout = layout_find(l->kind, l->out->major, l->out->minor);
 
@@ -248,7 +248,7 @@ static enum lang_start start_of(const struct look *l)
 
 /* Before 3.0 only the list of threads says which one runs what; since 3.3 the variable has no
  * symbol, but a function that reads it. */
-static bool look_ruby(struct look *l)
+static bool look_ruby(struct recognition *l)
 {
 	const struct lang_layout *layout;
 	struct lang_runtime *r = l->out;
@@ -280,7 +280,7 @@ static bool look_ruby(struct look *l)
 /* With threads each interpreter is a struct, of which the thread has the address, since 5.36 in a
  * variable, before as the value of a key; and so it is without other threads, if they were built
  * in. */
-static bool look_perl(struct look *l)
+static bool look_perl(struct recognition *l)
 {
 	struct lang_runtime *r = l->out;
 	unsigned char revision = 0, major = 0, minor = 0;
@@ -308,7 +308,7 @@ static bool look_perl(struct look *l)
 	return take_layout(l, NULL);
 }
 
-static bool look_node(struct look *l)
+static bool look_node(struct recognition *l)
 {
 	if (!l->has[V8_FRAME])
 		return false;
@@ -318,7 +318,7 @@ static bool look_node(struct look *l)
 	return true;
 }
 
-static bool look_jvm(struct look *l)
+static bool look_jvm(struct recognition *l)
 {
 	if (!l->has[JVM_STRUCTS])
 		return false;
@@ -329,7 +329,7 @@ static bool look_jvm(struct look *l)
 	return true;
 }
 
-typedef bool look_fn(struct look *l);
+typedef bool look_fn(struct recognition *l);
 
 static look_fn *const looks[LANG_KINDS] = {
 	[LANG_PYTHON] = look_python, [LANG_PHP] = look_php,   [LANG_RUBY] = look_ruby,
@@ -356,7 +356,7 @@ int recognise_file(int fd, struct str path, struct lang_image *out)
 {
 	enum lang_kind kind = kind_of_file(path);
 	struct lang_runtime *r = &out->runtime;
-	struct look l = {.path = path, .kind = kind, .out = r};
+	struct recognition l = {.path = path, .kind = kind, .out = r};
 	struct budget budget = budget_for_file(-1);
 	struct image *image = NULL;
 	int err = image_open_fd(fd, path, &image, NULL);

@@ -11,13 +11,13 @@
 #define PATH_BYTES 536
 
 /* Steps on their way into a target. */
-struct plan {
+struct target_writer {
 	struct lang_target *t;
 	uint16_t at;
 	uint8_t chunk;
 };
 
-static struct lang_step *add_step(struct plan *p, enum lang_step_kind kind, uint8_t to,
+static struct lang_step *add_step(struct target_writer *p, enum lang_step_kind kind, uint8_t to,
 				  uint8_t from, uint16_t offset)
 {
 	struct lang_step *step = &p->t->steps[p->t->step_count++];
@@ -27,7 +27,7 @@ static struct lang_step *add_step(struct plan *p, enum lang_step_kind kind, uint
 	return step;
 }
 
-static void add_chunk(struct plan *p, struct lang_step *step, uint16_t len)
+static void add_chunk(struct target_writer *p, struct lang_step *step, uint16_t len)
 {
 	assert(p->chunk < LANG_CHUNKS && p->at <= LANG_AT_MOST && p->at + len <= LANG_BYTES);
 	step->chunk = p->chunk++;
@@ -37,18 +37,19 @@ static void add_chunk(struct plan *p, struct lang_step *step, uint16_t len)
 }
 
 /* A chunk from `from` on. */
-static void copy(struct plan *p, uint8_t from, uint16_t len)
+static void copy(struct target_writer *p, uint8_t from, uint16_t len)
 {
 	add_chunk(p, add_step(p, LANG_STEP_COPY, 0, from, 0), len);
 }
 
 /* to = *(from + offset), and a chunk from there on */
-static void follow_and_copy(struct plan *p, uint8_t to, uint8_t from, uint16_t offset, uint16_t len)
+static void follow_and_copy(struct target_writer *p, uint8_t to, uint8_t from, uint16_t offset,
+			    uint16_t len)
 {
 	add_chunk(p, add_step(p, LANG_STEP_FOLLOW, to, from, offset), len);
 }
 
-static void plan_python(struct plan *p, const struct lang_layout *l)
+static void plan_python(struct target_writer *p, const struct lang_layout *l)
 {
 	const struct python_code *c = &l->python;
 
@@ -58,7 +59,7 @@ static void plan_python(struct plan *p, const struct lang_layout *l)
 	follow_and_copy(p, 2, 0, c->lines, LANG_CHUNK_MOST);
 }
 
-static void plan_php(struct plan *p, const struct lang_layout *l)
+static void plan_php(struct target_writer *p, const struct lang_layout *l)
 {
 	copy(p, 0, 184);
 	follow_and_copy(p, 2, 0, 8, TEXT_BYTES);
@@ -67,7 +68,7 @@ static void plan_php(struct plan *p, const struct lang_layout *l)
 	follow_and_copy(p, 2, 0, l->php.filename, PATH_BYTES);
 }
 
-static void plan_ruby(struct plan *p, const struct lang_layout *l)
+static void plan_ruby(struct target_writer *p, const struct lang_layout *l)
 {
 	const struct ruby_code *c = &l->ruby;
 	const bool is_short = c->text == TEXT_SHORT;
@@ -85,7 +86,8 @@ static void plan_ruby(struct plan *p, const struct lang_layout *l)
 	follow_and_copy(p, 4, 2, c->insns, LANG_CHUNK_MOST);
 }
 
-static void plan_package(struct plan *p, uint8_t body, uint8_t stash, const struct perl_code *c)
+static void plan_package(struct target_writer *p, uint8_t body, uint8_t stash,
+			 const struct perl_code *c)
 {
 	follow_and_copy(p, 7, body, stash, 24);
 	if (c->hash_aux == LANG_NOTHING) {
@@ -99,7 +101,7 @@ static void plan_package(struct plan *p, uint8_t body, uint8_t stash, const stru
 	}
 }
 
-static void plan_perl(struct plan *p, const struct lang_layout *l)
+static void plan_perl(struct target_writer *p, const struct lang_layout *l)
 {
 	const struct perl_code *c = &l->perl;
 
@@ -118,7 +120,7 @@ static void plan_perl(struct plan *p, const struct lang_layout *l)
 	plan_package(p, 3, c->stash, c);
 }
 
-typedef void plan_fn(struct plan *p, const struct lang_layout *l);
+typedef void plan_fn(struct target_writer *p, const struct lang_layout *l);
 
 static plan_fn *const plans[LANG_KINDS] = {
 	[LANG_PYTHON] = plan_python,
@@ -129,7 +131,7 @@ static plan_fn *const plans[LANG_KINDS] = {
 
 int lang_target(const struct lang_runtime *r, uint32_t id, struct lang_target *out)
 {
-	struct plan p = {.t = out};
+	struct target_writer p = {.t = out};
 
 	if (!r->layout || !plans[r->kind])
 		return -ENOTSUP;

@@ -30,7 +30,7 @@
 #define GOT_NAME "_GLOBAL_OFFSET_TABLE_"
 
 /* A name that an operand mentions, and what the symbols say of it. */
-struct wanted {
+struct wanted_symbol {
 	struct str name;
 	struct symbol found; /* its name is not kept */
 	unsigned count;	     /* of different addresses or kinds; beyond 2 not counted */
@@ -45,7 +45,7 @@ struct open_operand {
 struct resolver {
 	const struct image *image;
 	struct arena arena;
-	struct wanted *wanted;
+	struct wanted_symbol *wanted;
 	size_t count, cap;
 	struct open_operand *open;
 	size_t open_count, open_cap;
@@ -60,7 +60,7 @@ static uint64_t hash_name(const struct resolver *r, struct str name)
 	return hash_str((uintptr_t)r->image->elf * 0x9e3779b97f4a7c15ull, name);
 }
 
-static struct wanted *find_wanted(const struct resolver *r, struct str name)
+static struct wanted_symbol *find_wanted(const struct resolver *r, struct str name)
 {
 	if (name.len > r->longest || !budget_work(r->image->budget, 10 + name.len))
 		return NULL;
@@ -83,14 +83,14 @@ static int want(struct resolver *r, struct str name)
 	if (!err)
 		err = hash_add(&r->by_name, hash_name(r, name), r->count);
 	if (!err)
-		r->wanted[r->count++] = (struct wanted){.name = name};
+		r->wanted[r->count++] = (struct wanted_symbol){.name = name};
 	return err;
 }
 
 static int take_symbol(void *arg, const struct symbol *symbol)
 {
 	struct resolver *r = arg;
-	struct wanted *w = symbol->name.len ? find_wanted(r, symbol->name) : NULL;
+	struct wanted_symbol *w = symbol->name.len ? find_wanted(r, symbol->name) : NULL;
 
 	if (!w)
 		return budget_error(r->image->budget);
@@ -103,7 +103,7 @@ static int take_symbol(void *arg, const struct symbol *symbol)
 
 static const char *find_symbol(struct resolver *r, struct str name, struct symbol *out)
 {
-	const struct wanted *w = find_wanted(r, name);
+	const struct wanted_symbol *w = find_wanted(r, name);
 
 	if (!w || !w->count)
 		return WHY_NO_SYMBOL;
@@ -251,34 +251,34 @@ int sites_resolve(const struct image *image, struct str path, struct str root,
 /* ---- Entries of functions ---- */
 
 /* Where a 5-byte nop is, and whether a function begins there. */
-struct place {
+struct long_nop {
 	uint64_t location;
 	size_t site; /* its index */
 	bool is_entry;
 };
 
-struct places {
+struct long_nops {
 	const struct image *program;
-	struct place *items; /* by location */
+	struct long_nop *items; /* by location */
 	size_t count;
 };
 
 static int compare_places(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct long_nop *x = a, *y = b;
 
 	return x->location < y->location ? -1 : x->location > y->location;
 }
 
 static bool is_before(const void *place, const void *address)
 {
-	return ((const struct place *)place)->location < *(const uint64_t *)address;
+	return ((const struct long_nop *)place)->location < *(const uint64_t *)address;
 }
 
 /* Of several at one place the first is marked. */
 static int mark_entry(void *arg, const struct symbol *symbol)
 {
-	struct places *p = arg;
+	struct long_nops *p = arg;
 	size_t i;
 
 	if (symbol->kind != KIND_FUNCTION)
@@ -291,7 +291,7 @@ static int mark_entry(void *arg, const struct symbol *symbol)
 }
 
 /* Collect the sites that are a 5-byte nop, by location. */
-static int collect_nops(struct places *p, const struct site_list *list)
+static int collect_nops(struct long_nops *p, const struct site_list *list)
 {
 	static const unsigned char nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
 	unsigned char code[sizeof(nop5)];
@@ -306,7 +306,7 @@ static int collect_nops(struct places *p, const struct site_list *list)
 			    sizeof(code) &&
 		    !memcmp(code, nop5, sizeof(nop5)))
 			p->items[p->count++] =
-				(struct place){.location = site->location, .site = i};
+				(struct long_nop){.location = site->location, .site = i};
 	}
 	if (p->count)
 		qsort(p->items, p->count, sizeof(*p->items), compare_places);
@@ -317,12 +317,12 @@ int sites_find_entries(const struct image *program, struct str path, struct str 
 		       struct site_list *list)
 {
 	struct arena arena = {.budget = program->budget};
-	struct places p = {.program = program};
+	struct long_nops p = {.program = program};
 	int err;
 
 	if (program->machine != EM_X86_64 || program->fd < 0 || !list->count)
 		return 0;
-	p.items = arena_array(&arena, struct place, list->count);
+	p.items = arena_array(&arena, struct long_nop, list->count);
 	err = p.items ? collect_nops(&p, list) : -ENOMEM;
 	if (!err && p.count)
 		err = symbols_scan(program, path, root, 0, mark_entry, &p);

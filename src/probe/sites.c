@@ -139,7 +139,7 @@ static bool note_is_old_section(struct str content, bool big_endian)
 /* ---- Sites ---- */
 
 /* What is needed while the sites of one image are read. */
-struct reading {
+struct site_reading {
 	const struct image *program; /* what runs: its segments count */
 	const struct image *notes;   /* where the notes are: the program or its debug file */
 	struct site_list *list;
@@ -201,7 +201,7 @@ static const char *place_semaphore(const struct image *image, struct site *site)
 	return NULL;
 }
 
-static int add_site(struct reading *r, const struct note *note)
+static int add_site(struct site_reading *r, const struct note *note)
 {
 	struct arena *a = &r->list->arena;
 	struct site *site = &r->list->sites[r->list->count];
@@ -242,7 +242,7 @@ static int add_site(struct reading *r, const struct note *note)
 	return arguments_parse(r->list->arch, site->args_text, a, &site->args, &site->arg_count);
 }
 
-static void warn_old(const struct reading *r)
+static void warn_old(const struct site_reading *r)
 {
 	diag_warn(
 		r->d, "old-notes",
@@ -252,7 +252,7 @@ static void warn_old(const struct reading *r)
 }
 
 /* The sections of notes, as far as they can be read. */
-static int read_contents(struct reading *r)
+static int read_contents(struct site_reading *r)
 {
 	const struct section *s = NULL;
 
@@ -279,7 +279,7 @@ static int read_contents(struct reading *r)
 }
 
 /* What is wrong with a section whose notes have been added. */
-static void report_notes(struct reading *r, const struct note_reader *notes)
+static void report_notes(struct site_reading *r, const struct note_reader *notes)
 {
 	if (notes->old)
 		warn_old(r);
@@ -296,7 +296,7 @@ static void report_notes(struct reading *r, const struct note_reader *notes)
 }
 
 /* Count the wanted notes, or add their sites. */
-static int each_note(struct reading *r, bool add, size_t *count)
+static int each_note(struct site_reading *r, bool add, size_t *count)
 {
 	int err = 0;
 
@@ -335,7 +335,7 @@ static bool has_notes(const struct image *image)
 
 /* Read the wanted notes of a file, or all when they are few: other questions about the same file
  * may come. */
-static int read_notes(struct reading *r)
+static int read_notes(struct site_reading *r)
 {
 	size_t bytes = 0, count = 0, added = 0;
 	int err = read_contents(r);
@@ -353,7 +353,7 @@ static int read_notes(struct reading *r)
 	return r->list->sites ? each_note(r, true, &added) : -ENOMEM;
 }
 
-static int read_all(struct reading *r)
+static int read_all(struct site_reading *r)
 {
 	const struct section *base = image_section(r->program, BASE_SECTION, NULL);
 	struct buf hex = BUF_INIT;
@@ -419,13 +419,13 @@ static struct image *with_notes(struct image *debug)
 int site_list_read_some(const struct image *image, struct str path, struct str root,
 			const struct site_filter *filter, struct site_list *out, struct diag *d)
 {
-	struct reading r = {.program = image,
-			    .notes = image,
-			    .list = out,
-			    .filter = filter,
-			    .path = path,
-			    .root = root,
-			    .d = d};
+	struct site_reading r = {.program = image,
+				 .notes = image,
+				 .list = out,
+				 .filter = filter,
+				 .path = path,
+				 .root = root,
+				 .d = d};
 	const struct section *old = image_section(image, ".probes", NULL);
 	struct image *debug = NULL;
 	struct str content;

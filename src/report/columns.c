@@ -31,12 +31,12 @@ void columns_free(struct columns *c)
 #define COLUMNS_MOST 16
 
 /* How wide each column is; 0: left out. */
-struct layout {
+struct column_layout {
 	size_t widths[COLUMNS_MOST];
 	unsigned last; /* the last one that is shown */
 };
 
-static void measure(const struct columns *c, struct layout *l)
+static void measure(const struct columns *c, struct column_layout *l)
 {
 	const char *cell = c->text.ptr;
 
@@ -58,7 +58,7 @@ static size_t least_text(size_t width)
 }
 
 /* With texts as they are, but at most so wide. */
-static size_t total_width(const struct columns *c, const struct layout *l, size_t text)
+static size_t total_width(const struct columns *c, const struct column_layout *l, size_t text)
 {
 	size_t total = 0;
 
@@ -72,7 +72,7 @@ static size_t total_width(const struct columns *c, const struct layout *l, size_
 	return total > GAP ? total - GAP : 0;
 }
 
-static bool drop_column(const struct columns *c, struct layout *l)
+static bool drop_column(const struct columns *c, struct column_layout *l)
 {
 	unsigned worst = COLUMNS_MOST;
 
@@ -87,7 +87,7 @@ static bool drop_column(const struct columns *c, struct layout *l)
 }
 
 /* Make the widest text narrower until all fits. */
-static void shrink(const struct columns *c, struct layout *l, size_t width)
+static void shrink(const struct columns *c, struct column_layout *l, size_t width)
 {
 	size_t total;
 
@@ -104,8 +104,8 @@ static void shrink(const struct columns *c, struct layout *l, size_t width)
 	}
 }
 
-static void add_cell(const struct columns *c, const struct layout *l, unsigned i, struct str text,
-		     const struct nopal_look *look, struct buf *out)
+static void add_cell(const struct columns *c, const struct column_layout *l, unsigned i,
+		     struct str text, const struct nopal_look *look, struct buf *out)
 {
 	size_t width, most = l->widths[i], len;
 
@@ -130,7 +130,7 @@ static void add_cell(const struct columns *c, const struct layout *l, unsigned i
 
 void columns_print(const struct columns *c, const struct nopal_look *look, struct buf *out)
 {
-	struct layout l = {.last = 0};
+	struct column_layout l = {.last = 0};
 	const char *cell = c->text.ptr;
 
 	out->failed |= c->text.failed;

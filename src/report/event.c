@@ -173,7 +173,7 @@ static int report_value(struct event *e)
 }
 
 /* The names and values of a record, one after the other. */
-struct parts {
+struct event_fields {
 	struct event *event;
 	struct str names; /* that are left */
 	unsigned next;
@@ -182,7 +182,7 @@ struct parts {
 };
 
 /* 1: there is one more; 0: none; -EPROTO. */
-static int next_part(struct parts *p)
+static int next_part(struct event_fields *p)
 {
 	const struct format *f = p->event->record.format;
 
@@ -193,7 +193,7 @@ static int next_part(struct parts *p)
 }
 
 /* { .word = "hello", .n = 5 } */
-static int parts_text(struct parts *p)
+static int parts_text(struct event_fields *p)
 {
 	struct buf *out = p->event->out;
 	int more;
@@ -209,7 +209,7 @@ static int parts_text(struct parts *p)
 
 /* {"pid": 7, "args": {"word": "hello"}}: names that begin with "args." are an object of their own,
  * at the end. */
-static int parts_json(struct parts *p)
+static int parts_json(struct event_fields *p)
 {
 	struct buf *out = p->event->out;
 	struct json j = {out, false};
@@ -233,7 +233,7 @@ static int parts_json(struct parts *p)
 	return more;
 }
 
-static int parts_csv(struct parts *p)
+static int parts_csv(struct event_fields *p)
 {
 	struct buf *out = p->event->out;
 	int more;
@@ -248,7 +248,7 @@ static int parts_csv(struct parts *p)
 /* print(args), event() */
 static int report_args(struct event *e)
 {
-	struct parts p = {.event = e, .names = e->record.format->text};
+	struct event_fields p = {.event = e, .names = e->record.format->text};
 	const struct renderer *r = &e->report->renderer;
 	int err;
 

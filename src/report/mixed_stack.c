@@ -21,8 +21,8 @@
 static const char apart[] = "where the functions of the script belong among these is not known: ";
 
 /* The frames of one stack. */
-struct parts {
-	struct part {
+struct mixed_parts {
+	struct mixed_part {
 		size_t at, len; /* in the texts */
 		bool is_mark, is_note;
 		enum stack_role role;
@@ -36,21 +36,21 @@ struct parts {
 
 static void take_part(void *arg, const struct stack_part *part)
 {
-	struct parts *p = arg;
+	struct mixed_parts *p = arg;
 
 	if (array_grow(p->all, p->count, p->cap)) {
 		p->texts.failed = true;
 		return;
 	}
-	p->all[p->count++] = (struct part){p->texts.len,  part->text.len, part->is_mark,
-					   part->is_note, part->role,	  part->parts};
+	p->all[p->count++] = (struct mixed_part){p->texts.len,	part->text.len, part->is_mark,
+						 part->is_note, part->role,	part->parts};
 	buf_str(&p->texts, part->text);
 	p->marks += part->is_mark + part->parts;
 	p->frames += !part->is_note;
 	p->is_whole = part->is_mark;
 }
 
-static void parts_free(struct parts *p)
+static void parts_free(struct mixed_parts *p)
 {
 	free(p->all);
 	buf_free(&p->texts);
@@ -58,12 +58,12 @@ static void parts_free(struct parts *p)
 
 /* Both, in the order in which they are shown. */
 struct mixed {
-	struct parts native, script, both;
+	struct mixed_parts native, script, both;
 };
 
-static void move_part(struct mixed *m, const struct parts *from, size_t i)
+static void move_part(struct mixed *m, const struct mixed_parts *from, size_t i)
 {
-	const struct part *p = &from->all[i];
+	const struct mixed_part *p = &from->all[i];
 
 	take_part(&m->both, &(struct stack_part){.text = str_of(from->texts.ptr + p->at, p->len),
 						 .is_note = p->is_note});
@@ -71,13 +71,13 @@ static void move_part(struct mixed *m, const struct parts *from, size_t i)
 
 /* Mark the calls that evaluate what no call before them does. True: it is known that none of them
  * evaluates the program of Perl itself: it is read, or has ended, or this is another thread. */
-static bool mark_native(struct parts *p)
+static bool mark_native(struct mixed_parts *p)
 {
 	unsigned left = 0; /* functions that may still lead to the last ROLE_RUNOPS */
 	bool is_perl = false, runs_main = false;
 
 	for (size_t i = 0; i < p->count; i++) {
-		struct part *part = &p->all[i];
+		struct mixed_part *part = &p->all[i];
 		const bool is_again = part->role == ROLE_RUNOPS && left;
 
 		switch (part->role) {
@@ -119,7 +119,7 @@ static void join(struct mixed *m, bool main_apart)
 	size_t next = 0;
 
 	for (size_t i = 0; i < m->native.count; i++) {
-		const struct part *p = &m->native.all[i];
+		const struct mixed_part *p = &m->native.all[i];
 
 		if (p->role == ROLE_MAIN && next == marked && next < m->script.count)
 			move_script(m, &next);
@@ -191,13 +191,13 @@ static void mixed_free(struct mixed *m)
 	parts_free(&m->both);
 }
 
-static struct str text_of(const struct parts *p, size_t i)
+static struct str text_of(const struct mixed_parts *p, size_t i)
 {
 	return str_of(p->texts.ptr + p->all[i].at, p->all[i].len);
 }
 
 /* Outermost first. A name may have the sign that is between frames. */
-static void add_folded(const struct parts *p, struct buf *out)
+static void add_folded(const struct mixed_parts *p, struct buf *out)
 {
 	for (size_t i = p->count; i--;) {
 		struct str text = text_of(p, i);

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "lang/lang.h"
 
-struct walk {
+struct script_walk {
 	const struct renderer *r;
 	const struct value *stack;
 	size_t at; /* of the next word */
@@ -19,7 +19,7 @@ struct walk {
 };
 
 /* There may be a runtime whose version is not known. */
-static void find_problem(struct walk *w)
+static void find_problem(struct script_walk *w)
 {
 	buf_clear(&w->problem);
 	if (w->r->langs && w->stack->extra && w->stack->extra <= INT32_MAX &&
@@ -29,7 +29,7 @@ static void find_problem(struct walk *w)
 }
 
 /* The next frame that is shown. A stack without any is one of which nothing is known. */
-static bool walk_next(struct walk *w)
+static bool walk_next(struct script_walk *w)
 {
 	struct lang_frame frame;
 
@@ -70,7 +70,7 @@ static bool walk_next(struct walk *w)
 	return false;
 }
 
-static void add_object(const struct walk *w, struct json *j)
+static void add_object(const struct script_walk *w, struct json *j)
 {
 	json_open(j, '{');
 	if (w->note)
@@ -88,7 +88,7 @@ static void add_object(const struct walk *w, struct json *j)
 	json_close(j, '}');
 }
 
-static void add_frame(struct walk *w, struct buf *out)
+static void add_frame(struct script_walk *w, struct buf *out)
 {
 	struct buf text = BUF_INIT;
 
@@ -102,7 +102,7 @@ static void add_frame(struct walk *w, struct buf *out)
 }
 
 /* Outermost first. A name may contain the sign between frames. */
-static void add_folded(struct walk *w, struct buf *out)
+static void add_folded(struct script_walk *w, struct buf *out)
 {
 	struct buf frames[LANG_FRAMES_MOST + 1] = {BUF_INIT};
 	size_t count = 0;
@@ -124,7 +124,7 @@ static void add_folded(struct walk *w, struct buf *out)
 void script_stack_text(const struct renderer *r, const struct value *v, unsigned indent,
 		       struct buf *out)
 {
-	struct walk w = {.r = r, .stack = v};
+	struct script_walk w = {.r = r, .stack = v};
 
 	if (r->is_folded) {
 		add_folded(&w, out);
@@ -142,7 +142,7 @@ void script_stack_text(const struct renderer *r, const struct value *v, unsigned
 
 void script_stack_json(const struct renderer *r, const struct value *v, struct buf *out)
 {
-	struct walk w = {.r = r, .stack = v};
+	struct script_walk w = {.r = r, .stack = v};
 	struct json j = {out, false};
 
 	json_open(&j, '[');
@@ -156,7 +156,7 @@ void script_stack_json(const struct renderer *r, const struct value *v, struct b
 void script_stack_each(const struct renderer *r, const struct value *v, enum stack_form form,
 		       stack_part_fn *fn, void *arg)
 {
-	struct walk w = {.r = r, .stack = v, .shows_hidden = true};
+	struct script_walk w = {.r = r, .stack = v, .shows_hidden = true};
 	struct stack_part part = {0};
 	struct buf text = BUF_INIT;
 	struct json j = {&text, false};

@@ -11,7 +11,7 @@
 	127 /* a script that wants fewer asks for them, and knows that there are more */
 
 /* Going through the frames of one stack. */
-struct walk {
+struct frame_walk {
 	const struct renderer *r;
 	const struct value *stack;
 	size_t at; /* of the next address in the bytes */
@@ -23,14 +23,14 @@ struct walk {
 	struct buf last;		     /* file of the frame before, without its folder */
 };
 
-static void walk_free(struct walk *w)
+static void walk_free(struct frame_walk *w)
 {
 	buf_free(&w->frame.function);
 	buf_free(&w->last);
 }
 
 /* The frame of a file that had no number yet: as one that has. */
-static uint64_t find_file(const struct walk *w, pid_t pid)
+static uint64_t find_file(const struct frame_walk *w, pid_t pid)
 {
 	uint64_t number = symbols_file_by_inode(w->r->symbols, pid, UNWIND_LATER_BITS(w->address),
 						UNWIND_LATER_INODE);
@@ -39,12 +39,12 @@ static uint64_t find_file(const struct walk *w, pid_t pid)
 }
 
 /* By frame pointers alone? Then a frame may be no code. */
-static bool is_chained(const struct walk *w)
+static bool is_chained(const struct frame_walk *w)
 {
 	return w->stack->flags == UNWIND_GOES_ON || w->stack->flags == UNWIND_CHAINED;
 }
 
-static void look_up(struct walk *w)
+static void look_up(struct frame_walk *w)
 {
 	const struct renderer *r = w->r;
 	uint64_t pid = w->stack->extra;
@@ -71,7 +71,7 @@ static void look_up(struct walk *w)
 }
 
 /* The next address. False: the stack is over, or this is not one: then is_code is false. */
-static bool walk_next_address(struct walk *w)
+static bool walk_next_address(struct frame_walk *w)
 {
 	if (w->at + 8 > w->stack->bytes.len)
 		return false;
@@ -88,7 +88,7 @@ static bool walk_next_address(struct walk *w)
 
 /* The next frame: functions that were inlined, one in the other, then the function that has them.
  */
-static bool walk_next(struct walk *w)
+static bool walk_next(struct frame_walk *w)
 {
 	const struct symbols_frame *f = &w->frame;
 
@@ -103,7 +103,7 @@ static bool walk_next(struct walk *w)
 }
 
 /* "main+18", "python3.11+0x26fc1", "0x7f01" */
-static void add_name(struct walk *w, bool with_offset, struct buf *out)
+static void add_name(struct frame_walk *w, bool with_offset, struct buf *out)
 {
 	const struct symbols_frame *f = &w->frame;
 
@@ -123,7 +123,7 @@ static void add_name(struct walk *w, bool with_offset, struct buf *out)
 }
 
 /* "x+0x11a2"; outside of files "7f01a2b0". */
-static void add_place(struct walk *w, struct buf *out)
+static void add_place(struct frame_walk *w, struct buf *out)
 {
 	const struct symbols_frame *f = &w->frame;
 
@@ -136,13 +136,13 @@ static void add_place(struct walk *w, struct buf *out)
 }
 
 /* Is the frame an offset in a file? */
-static bool is_in_file(const struct walk *w)
+static bool is_in_file(const struct frame_walk *w)
 {
 	return w->stack->type->kind == TYPE_USTACK && w->address & UNWIND_FRAME_FILE;
 }
 
 /* The frame in another of the modes that a script can ask for. */
-static void add_in_mode(struct walk *w, enum type_show mode, struct buf *out)
+static void add_in_mode(struct frame_walk *w, enum type_show mode, struct buf *out)
 {
 	const struct symbols_frame *f = &w->frame;
 
@@ -169,7 +169,7 @@ static void add_in_mode(struct walk *w, enum type_show mode, struct buf *out)
 
 /* The line of a stack, as bpftrace shows it: "main+18@/build/a.c:7", "[inlined] add@/build/a.c:3";
  * or for people: "main+18 at a.c:7", "add (inlined) at a.c:3". */
-static void add_frame(struct walk *w, struct buf *out)
+static void add_frame(struct frame_walk *w, struct buf *out)
 {
 	const struct symbols_source *s = w->source;
 	enum type_show mode = (enum type_show)w->stack->type->show;
@@ -192,7 +192,7 @@ static void add_frame(struct walk *w, struct buf *out)
 
 /* Why a stack ends before its outermost frame; NULL: it does not, or nothing is known. Text that
  * ends in a blank is followed by the file of the last frame. */
-static const char *end_text(const struct walk *w)
+static const char *end_text(const struct frame_walk *w)
 {
 	/* clang-format off */
 	static const char *const texts[UNWIND_ENDS_COUNT_] = {
@@ -226,7 +226,7 @@ static const char *end_text(const struct walk *w)
 	return texts[end];
 }
 
-static void add_cut(struct walk *w, const char *text, struct buf *out)
+static void add_cut(struct frame_walk *w, const char *text, struct buf *out)
 {
 	struct str file =
 		w->frame.is_code ? str_after_last(w->frame.module, '/') : buf_as_str(&w->last);
@@ -257,7 +257,7 @@ static void add_reversed(const struct buf *frames, const char *separator, struct
 }
 
 /* "_[i]" marks what was inlined, as other makers of folded stacks have it. */
-static void add_folded(struct walk *w, struct buf *out)
+static void add_folded(struct frame_walk *w, struct buf *out)
 {
 	struct buf frames = BUF_INIT;
 	const char *why;
@@ -294,7 +294,7 @@ void stack_bcc_frame(const struct renderer *r, const struct symbols_frame *f, bo
 }
 
 /* "          7f3b12 main+0x12 [prog]" */
-static void add_bcc_frame(struct walk *w, struct buf *out)
+static void add_bcc_frame(struct frame_walk *w, struct buf *out)
 {
 	/* That in its file, where nothing else is known. */
 	uint64_t address = is_in_file(w) ? UNWIND_FRAME_OFFSET(w->address) : w->address;
@@ -305,7 +305,7 @@ static void add_bcc_frame(struct walk *w, struct buf *out)
 }
 
 /* A line begins as in bpftrace, where only addresses and what they belong to are not indented. */
-static void add_indent(const struct walk *w, unsigned indent, struct buf *out)
+static void add_indent(const struct frame_walk *w, unsigned indent, struct buf *out)
 {
 	uint8_t mode = w->stack->type->show;
 
@@ -317,7 +317,7 @@ static void add_indent(const struct walk *w, unsigned indent, struct buf *out)
 
 void stack_text(const struct renderer *r, const struct value *v, unsigned indent, struct buf *out)
 {
-	struct walk w = {.r = r, .stack = v, .frame.is_code = true};
+	struct frame_walk w = {.r = r, .stack = v, .frame.is_code = true};
 	const char *why;
 
 	if (r->is_folded) {
@@ -356,7 +356,7 @@ void stack_lines(const struct renderer *r, const struct value *v, struct buf *ou
 	buf_free(&text);
 }
 
-static void add_object(struct walk *w, struct json *j)
+static void add_object(struct frame_walk *w, struct json *j)
 {
 	const struct symbols_frame *f = &w->frame;
 	const struct symbols_source *s = w->source;
@@ -387,7 +387,7 @@ static void add_object(struct walk *w, struct json *j)
 void stack_json(const struct renderer *r, const struct value *v, struct buf *out)
 {
 	struct renderer raw = *r;
-	struct walk w = {.r = &raw, .stack = v, .frame.is_code = true};
+	struct frame_walk w = {.r = &raw, .stack = v, .frame.is_code = true};
 	struct buf cut = BUF_INIT;
 	struct json j = {out, false};
 	const char *why;
@@ -431,7 +431,7 @@ static const struct {
 /* clang-format on */
 
 /* Compilers divide functions: "name.cold". `inode`: of the file of the last ROLE_RUNOPS. */
-static enum stack_role role_of(const struct walk *w, uint64_t inode)
+static enum stack_role role_of(const struct frame_walk *w, uint64_t inode)
 {
 	const struct symbols_frame *f = &w->frame;
 	struct str function = buf_as_str(&f->function);
@@ -450,7 +450,7 @@ static enum stack_role role_of(const struct walk *w, uint64_t inode)
 	return !function.len && f->inode && f->inode == inode ? ROLE_UNNAMED : ROLE_NONE;
 }
 
-static void add_form(struct walk *w, enum stack_form form, struct buf *out)
+static void add_form(struct frame_walk *w, enum stack_form form, struct buf *out)
 {
 	struct json j = {out, false};
 
@@ -468,7 +468,7 @@ void stack_each(const struct renderer *r, const struct value *v, enum stack_form
 		stack_part_fn *fn, void *arg)
 {
 	struct renderer raw = *r;
-	struct walk w = {.r = &raw, .stack = v, .frame.is_code = true};
+	struct frame_walk w = {.r = &raw, .stack = v, .frame.is_code = true};
 	struct buf text = BUF_INIT;
 	uint64_t inode = 0;
 	const char *why;

@@ -32,7 +32,7 @@ enum {
 static const char section_names[] = "\0.note.gnu.build-id\0.stapsdt.base\0.text\0.probes\0"
 				    ".note.stapsdt\0.note.nopal\0.symtab\0.strtab\0.shstrtab";
 
-struct writing {
+struct image_writing {
 	const struct stub_cpu *cpu;
 	struct str provider;
 	const struct image_probe *const *probes;
@@ -236,7 +236,7 @@ static void note_close(struct buf *out, struct str owner, size_t content)
 	pad_to(out, 4);
 }
 
-static void write_note(struct writing *w, size_t i)
+static void write_note(struct image_writing *w, size_t i)
 {
 	static const struct str owner = {"stapsdt", 8};
 	const struct image_probe *p = w->probes[i];
@@ -259,7 +259,7 @@ static void write_note(struct writing *w, size_t i)
 }
 
 /* Notes of .note.nopal: type 3, names and C types of the arguments; type 16, a line of text. */
-static void write_descriptions(struct writing *w, const struct image_probe *p)
+static void write_descriptions(struct image_writing *w, const struct image_probe *p)
 {
 	static const struct str owner = {"nopal", 6};
 	size_t content = note_open(w->out, owner, 3);
@@ -288,7 +288,7 @@ static void write_descriptions(struct writing *w, const struct image_probe *p)
 
 /* ---- Sections ---- */
 
-static void open_section(struct writing *w, unsigned index, uint32_t type, size_t align)
+static void open_section(struct image_writing *w, unsigned index, uint32_t type, size_t align)
 {
 	pad_to(w->out, align);
 	w->sections[index] = (Elf64_Shdr){
@@ -298,20 +298,20 @@ static void open_section(struct writing *w, unsigned index, uint32_t type, size_
 	};
 }
 
-static void close_section(struct writing *w, unsigned index)
+static void close_section(struct image_writing *w, unsigned index)
 {
 	w->sections[index].sh_size = w->out->len - w->sections[index].sh_offset;
 }
 
 /* A section that is mapped, `shift` bytes after its offset. */
-static void set_loaded(struct writing *w, unsigned index, uint64_t flags, uint64_t shift)
+static void set_loaded(struct image_writing *w, unsigned index, uint64_t flags, uint64_t shift)
 {
 	close_section(w, index);
 	w->sections[index].sh_flags = SHF_ALLOC | flags;
 	w->sections[index].sh_addr = w->base + w->sections[index].sh_offset + shift;
 }
 
-static void write_loaded(struct writing *w)
+static void write_loaded(struct image_writing *w)
 {
 	static const struct str owner = {"GNU", 4};
 	size_t content;
@@ -335,7 +335,7 @@ static void write_loaded(struct writing *w)
 	set_loaded(w, SECTION_SEMAPHORES, SHF_WRITE, IMAGE_DATA);
 }
 
-static void write_notes(struct writing *w)
+static void write_notes(struct image_writing *w)
 {
 	open_section(w, SECTION_NOTES, SHT_NOTE, 4);
 	for (size_t i = 0; i < w->count; i++)
@@ -349,7 +349,7 @@ static void write_notes(struct writing *w)
 
 /* Each stub is a function with the probe's name. By that, tools know that its first byte is the
  * entry of a function. */
-static void write_tables(struct writing *w)
+static void write_tables(struct image_writing *w)
 {
 	size_t name = 1;
 
@@ -399,7 +399,7 @@ static Elf64_Phdr mapped_segment(uint32_t type, uint32_t flags, size_t offset, s
 	};
 }
 
-static void patch_headers(struct writing *w, size_t sections_at)
+static void patch_headers(struct image_writing *w, size_t sections_at)
 {
 	const struct image_layout *at = &w->layout;
 	uint64_t base = w->base, page = w->cpu->page;
@@ -441,7 +441,7 @@ static uint64_t mix(uint64_t h, uint64_t word)
 
 /* The build-id distinguishes images; it does not protect against images that are made to have
  * the same one. The image consists of whole words. */
-static void patch_build_id(struct writing *w)
+static void patch_build_id(struct image_writing *w)
 {
 	uint64_t id[3] = {0xcbf29ce484222325, 0x84222325cbf29ce4, 0x100000001b3};
 	struct str bytes = buf_as_str(w->out);
@@ -461,7 +461,7 @@ void image_write(const struct stub_cpu *cpu, struct str provider,
 		 const struct image_probe *const *probes, size_t count, uint64_t base,
 		 struct buf *out)
 {
-	struct writing w = {
+	struct image_writing w = {
 		.cpu = cpu,
 		.provider = provider,
 		.probes = probes,

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/export.h"
 
-struct lister {
+struct list_report {
 	nopal_list_fn *fn;
 	void *arg;
 	struct buf text; /* the probe with a NUL after it */
@@ -83,7 +83,7 @@ NOPAL_EXPORT int nopal_trace_format(const char *script, const struct nopal_trace
 	return diag_ensure(d, err, "format the script");
 }
 
-struct checker {
+struct check_report {
 	nopal_check_fn *fn;
 	void *arg;
 	struct buf name; /* with a NUL after it */
@@ -91,7 +91,7 @@ struct checker {
 
 static int give_probe(void *arg, struct str name, unsigned sites)
 {
-	struct checker *c = arg;
+	struct check_report *c = arg;
 
 	buf_clear(&c->name);
 	buf_str(&c->name, name);
@@ -101,7 +101,7 @@ static int give_probe(void *arg, struct str name, unsigned sites)
 NOPAL_EXPORT int nopal_trace_check(const char *script, const struct nopal_trace_options *options,
 				   nopal_check_fn *fn, void *arg, struct nopal_diag *diag)
 {
-	struct checker checker = {.fn = fn, .arg = arg};
+	struct check_report checker = {.fn = fn, .arg = arg};
 	struct diag *d = diag_inner(diag);
 	struct nopal_trace *t = NULL;
 	int err = session_new(options, &t, d);
@@ -119,7 +119,7 @@ NOPAL_EXPORT int nopal_trace_check(const char *script, const struct nopal_trace_
 
 static int list_one(void *arg, struct str probe)
 {
-	struct lister *l = arg;
+	struct list_report *l = arg;
 
 	buf_clear(&l->text);
 	buf_str(&l->text, probe);
@@ -130,7 +130,7 @@ static int list_one(void *arg, struct str probe)
 NOPAL_EXPORT int nopal_trace_list(const char *pattern, const struct nopal_trace_options *options,
 				  nopal_list_fn *fn, void *arg, struct nopal_diag *diag)
 {
-	struct lister lister = {.fn = fn, .arg = arg};
+	struct list_report lister = {.fn = fn, .arg = arg};
 	struct diag *d = diag_inner(diag);
 	struct script_options script_options;
 	struct nopal_trace *t = NULL;

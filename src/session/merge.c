@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "lang/lang.h"
 
-struct entry {
+struct merge_entry {
 	char *key, *value; /* owned; value is aligned */
 };
 
@@ -19,7 +19,7 @@ struct merging {
 	struct lang_names *langs;
 	const struct map_def *def;
 	size_t key_size, value_size;
-	struct entry *entries;
+	struct merge_entry *entries;
 	size_t count, cap;
 	struct hash by_key;
 };
@@ -112,7 +112,7 @@ static void add_value(const struct type *t, char *value, const char *more)
 static int take_entry(void *arg, struct str key, struct str value)
 {
 	struct merging *m = arg;
-	struct entry e = {malloc(m->key_size), malloc(m->value_size)};
+	struct merge_entry e = {malloc(m->key_size), malloc(m->value_size)};
 	uint64_t hash;
 	int err = -ENOMEM;
 

@@ -57,13 +57,13 @@ struct timer {
 	uint64_t due;	 /* CLOCK_MONOTONIC, ns */
 };
 
-struct clock {
+struct timer_list {
 	struct timer *timers; /* in the program's arena */
 	size_t count, cap;
 };
 
 /* One timer for each period of a clause's intervals. -ENOMEM. */
-int clock_init(struct clock *c, const struct program *p);
+int clock_init(struct timer_list *c, const struct program *p);
 
 /* The engines that a run may use. */
 struct engine_choice {
@@ -165,7 +165,7 @@ struct nopal_trace {
 	int *process_fds; /* pidfds of the chosen processes that have not ended; -1: unknown */
 	unsigned process_count;
 	int stop_fd; /* eventfd that nopal_trace_stop() writes to */
-	struct clock clock;
+	struct timer_list clock;
 
 	struct buf out;	       /* text for the user, not yet handed over */
 	struct buf log;	       /* -v: what engines report of programs and features, likewise */

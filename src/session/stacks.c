@@ -64,7 +64,7 @@ static bool wants_stacks(struct nopal_trace *t)
 
 /* ---- reading what a process maps */
 
-struct reading {
+struct code_reading {
 	struct nopal_trace *t;
 	struct unwind_code *code;
 	size_t count, cap;
@@ -121,7 +121,7 @@ static int read_file(struct nopal_trace *t, const struct mapped_file *file, uint
 
 static int take_code(void *arg, const struct mapped_file *file)
 {
-	struct reading *r = arg;
+	struct code_reading *r = arg;
 	bool is_vdso = str_eq_text(file->path, "[vdso]") && file->start > UINT32_MAX;
 	uint32_t number = file->inode || is_vdso ? symbols_file(r->t->symbols, file) : 0;
 	int err = 0;
@@ -203,7 +203,7 @@ static bool may_matter(struct nopal_trace *t, pid_t pid)
 
 void session_see_stacks(struct nopal_trace *t, pid_t pid)
 {
-	struct reading r = {.t = t};
+	struct code_reading r = {.t = t};
 	struct buf text = BUF_INIT;
 
 	if (!t->unwind || !may_matter(t, pid))
@@ -234,7 +234,7 @@ static int take_library(void *arg, const struct mapped_file *file)
 
 static void read_own(struct nopal_trace *t)
 {
-	struct reading r = {.t = t};
+	struct code_reading r = {.t = t};
 	struct buf text = BUF_INIT;
 
 	if (!maps_read(getpid(), &text))

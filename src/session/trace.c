@@ -20,7 +20,7 @@
 
 /* ---- interval timers: a handful of them, so a linear look is enough */
 
-static bool has_timer(const struct clock *c, uint32_t clause, uint64_t period)
+static bool has_timer(const struct timer_list *c, uint32_t clause, uint64_t period)
 {
 	for (size_t i = 0; i < c->count; i++)
 		if (c->timers[i].clause == clause && c->timers[i].period == period)
@@ -28,7 +28,7 @@ static bool has_timer(const struct clock *c, uint32_t clause, uint64_t period)
 	return false;
 }
 
-int clock_init(struct clock *c, const struct program *p)
+int clock_init(struct timer_list *c, const struct program *p)
 {
 	for (uint32_t i = 0; i < p->clause_count; i++)
 		for (uint32_t k = 0; k < p->clauses[i].attach_count; k++) {
@@ -46,7 +46,7 @@ int clock_init(struct clock *c, const struct program *p)
 }
 
 /* All first due one period from now. */
-static void clock_start(struct clock *c)
+static void clock_start(struct timer_list *c)
 {
 	uint64_t now = clock_now();
 
@@ -55,7 +55,7 @@ static void clock_start(struct clock *c)
 }
 
 /* Nanoseconds until the next timer is due; UINT64_MAX: there is none. */
-static uint64_t clock_next(const struct clock *c)
+static uint64_t clock_next(const struct timer_list *c)
 {
 	uint64_t now = clock_now(), next = UINT64_MAX;
 
@@ -70,7 +70,7 @@ static uint64_t clock_next(const struct clock *c)
 /* The timer that is most overdue at `now`, which is then set to a later time; NULL when none is
  * due. So asking again for the same `now` ends, however short the periods. Times that were missed
  * because the machine was busy are dropped. */
-static const struct timer *clock_take(struct clock *c, uint64_t now)
+static const struct timer *clock_take(struct timer_list *c, uint64_t now)
 {
 	struct timer *timer = NULL;
 

@@ -17,7 +17,7 @@ void process_free(struct process *p)
 	free(p);
 }
 
-static int add_mapping(struct process *p, const struct mapping *m)
+static int add_mapping(struct process *p, const struct process_mapping *m)
 {
 	if (p->count >= MAPPINGS_MOST)
 		return -E2BIG;
@@ -36,7 +36,7 @@ struct maps_reading {
 static int take_mapped(void *arg, const struct mapped_file *file)
 {
 	const struct maps_reading *r = arg;
-	struct mapping m = {.start = file->start, .end = file->end, .offset = file->offset};
+	struct process_mapping m = {.start = file->start, .end = file->end, .offset = file->offset};
 	/* A 32-bit process has another vDSO than we have. */
 	bool is_vdso = str_eq_text(file->path, "[vdso]") && m.start > UINT32_MAX;
 
@@ -51,7 +51,7 @@ static int take_mapped(void *arg, const struct mapped_file *file)
 
 static int compare_starts(const void *a, const void *b)
 {
-	const struct mapping *x = a, *y = b;
+	const struct process_mapping *x = a, *y = b;
 
 	return x->start < y->start ? -1 : x->start > y->start;
 }
@@ -72,7 +72,7 @@ static int replace_mappings(struct process *p, struct modules *modules, struct s
 	err = file ? take_mapped(&r, file) : maps_parse(maps, p->pid, take_mapped, &r);
 	fresh = p->count;
 	for (size_t i = 0; i < before.count && !err; i++) {
-		const struct mapping *old = &before.mappings[i];
+		const struct process_mapping *old = &before.mappings[i];
 
 		while (at < fresh && p->mappings[at].end <= old->start)
 			at++;
@@ -159,10 +159,10 @@ int process_renew(struct process *p, struct modules *modules, struct str maps)
 
 static bool ends_by(const void *mapping, const void *address)
 {
-	return ((const struct mapping *)mapping)->end <= *(const uint64_t *)address;
+	return ((const struct process_mapping *)mapping)->end <= *(const uint64_t *)address;
 }
 
-const struct mapping *process_mapping_at(const struct process *p, uint64_t address)
+const struct process_mapping *process_mapping_at(const struct process *p, uint64_t address)
 {
 	size_t i = lower_bound(p->mappings, p->count, sizeof(*p->mappings), ends_by, &address);
 

@@ -68,7 +68,7 @@ bool module_address_of(const struct module *module, uint64_t offset, uint64_t *a
 
 /* ---- Processes */
 
-struct mapping {
+struct process_mapping {
 	uint64_t start, end;
 	uint64_t offset;       /* of `start` in the file */
 	struct module *module; /* NULL: no file, so perhaps code compiled at run time */
@@ -78,9 +78,9 @@ struct process {
 	pid_t pid;
 	pid_t inner_pid; /* in its own pid namespace */
 	uid_t uid;
-	bool is_foreign;	  /* other mount namespace or root: its paths mean nothing here */
-	bool is_identified;	  /* these three are its own, else its parent's */
-	struct mapping *mappings; /* by start, none overlaps another */
+	bool is_foreign;    /* other mount namespace or root: its paths mean nothing here */
+	bool is_identified; /* these three are its own, else its parent's */
+	struct process_mapping *mappings; /* by start, none overlaps another */
 	size_t count, cap;
 	struct jit_names *jit;
 	bool is_cut_reported; /* that not all of `jit` is known */
@@ -99,7 +99,7 @@ int process_read_maps(struct process *p, struct modules *modules, struct str tex
 int process_map(struct process *p, struct modules *modules, const struct mapped_file *file);
 int process_copy_mappings(struct process *to, const struct process *from); /* -ENOMEM */
 void process_free(struct process *p);
-const struct mapping *process_mapping_at(const struct process *p, uint64_t address);
+const struct process_mapping *process_mapping_at(const struct process *p, uint64_t address);
 /* The name of an address outside files. */
 bool process_jit_name_at(struct process *p, struct modules *modules, uint64_t address,
 			 struct str *name, uint64_t *into);

@@ -211,10 +211,10 @@ static bool may_refresh(struct process *p)
 	return true;
 }
 
-static const struct mapping *find_mapping(struct symbols *s, pid_t pid, uint64_t address,
-					  struct process **process)
+static const struct process_mapping *find_mapping(struct symbols *s, pid_t pid, uint64_t address,
+						  struct process **process)
 {
-	const struct mapping *m = NULL;
+	const struct process_mapping *m = NULL;
 	struct process *p = find_process(s, pid);
 
 	if (p)
@@ -227,7 +227,7 @@ static const struct mapping *find_mapping(struct symbols *s, pid_t pid, uint64_t
 	return m;
 }
 
-static bool name_in_process(struct symbols *s, struct process *p, const struct mapping *m,
+static bool name_in_process(struct symbols *s, struct process *p, const struct process_mapping *m,
 			    uint64_t address, struct str *name, uint64_t *into)
 {
 	struct mapped_file file = {.pid = p->pid, .start = m->start, .end = m->end};
@@ -280,7 +280,7 @@ void symbols_frame_user(struct symbols *s, pid_t pid, uint64_t address, bool is_
 {
 	uint64_t at = address - is_return, offset;
 	struct process *p = NULL;
-	const struct mapping *m = pid > 0 ? find_mapping(s, pid, at, &p) : NULL;
+	const struct process_mapping *m = pid > 0 ? find_mapping(s, pid, at, &p) : NULL;
 	struct str name;
 
 	buf_clear(&out->function);
@@ -385,7 +385,7 @@ void symbols_frame_kernel(struct symbols *s, uint64_t address, struct symbols_fr
 void symbols_user(struct symbols *s, pid_t pid, uint64_t address, unsigned flags, struct buf *out)
 {
 	struct process *p = NULL;
-	const struct mapping *m = pid > 0 ? find_mapping(s, pid, address, &p) : NULL;
+	const struct process_mapping *m = pid > 0 ? find_mapping(s, pid, address, &p) : NULL;
 	struct str name;
 	uint64_t into;
 

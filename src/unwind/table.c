@@ -21,7 +21,7 @@ static const struct unwind_cpu cpus[] = {
 };
 
 /* A function, and where its instructions are: offsets in a section. */
-struct function {
+struct unwind_function {
 	uint64_t start, end;
 	uint32_t code, len;
 	uint32_t cie : 30, section : 2;
@@ -29,11 +29,11 @@ struct function {
 
 _Static_assert(FRAMES_MOST <= 1 << 30 && SECTIONS <= 1 << 2, "they fit");
 
-struct reading {
+struct table_reading {
 	const struct image *image;
 	const struct unwind_cpu *cpu;
 	struct frame_sections sections;
-	struct function *functions; /* as sections have them, and then by address */
+	struct unwind_function *functions; /* as sections have them, and then by address */
 	size_t count, cap;
 	struct unwind_rules *rules;
 	struct unwind_table *table;
@@ -69,7 +69,7 @@ static bool is_code(const struct image *image, uint64_t address)
 	return false;
 }
 
-static int list_functions(struct reading *r, uint32_t section)
+static int list_functions(struct table_reading *r, uint32_t section)
 {
 	const struct frames *f = &r->sections.all[section];
 	struct cie cie = {0};
@@ -90,18 +90,18 @@ static int list_functions(struct reading *r, uint32_t section)
 		if (array_grow(r->functions, r->count, r->cap))
 			return -ENOMEM;
 		r->functions[r->count++] =
-			(struct function){.start = fde.start,
-					  .end = fde.end,
-					  .code = (uint32_t)(fde.code.ptr - f->bytes.ptr),
-					  .len = (uint32_t)fde.code.len,
-					  .cie = (uint32_t)cie.at & (FRAMES_MOST - 1),
-					  .section = section & 3};
+			(struct unwind_function){.start = fde.start,
+						 .end = fde.end,
+						 .code = (uint32_t)(fde.code.ptr - f->bytes.ptr),
+						 .len = (uint32_t)fde.code.len,
+						 .cie = (uint32_t)cie.at & (FRAMES_MOST - 1),
+						 .section = section & 3};
 	}
 	return 0;
 }
 
 /* Do the entries leave out more than an eighth of the code? Padding is less than that. */
-static bool leaves_code_out(const struct reading *r)
+static bool leaves_code_out(const struct table_reading *r)
 {
 	uint64_t code = 0, known = 0;
 
@@ -117,7 +117,7 @@ static bool leaves_code_out(const struct reading *r)
 
 /* Those of the separate debug file, if they are wanted: it may be large. When that is too much
  * work, the image's own are still read. */
-static int list_separate(struct reading *r, const struct unwind_source *source)
+static int list_separate(struct table_reading *r, const struct unwind_source *source)
 {
 	struct budget *budget = r->image->budget, before = budget ? *budget : (struct budget){0};
 	size_t own = r->count;
@@ -138,8 +138,8 @@ static int list_separate(struct reading *r, const struct unwind_source *source)
 #define DIGIT_BITS 11
 
 /* One pass of a radix sort: by a digit of the distance to `low`. What is equal keeps its order. */
-static void sort_by_digit(const struct function *from, struct function *to, size_t count,
-			  uint64_t low, unsigned shift)
+static void sort_by_digit(const struct unwind_function *from, struct unwind_function *to,
+			  size_t count, uint64_t low, unsigned shift)
 {
 	const uint64_t mask = (1 << DIGIT_BITS) - 1;
 	size_t at[1 << DIGIT_BITS] = {0}, before = 0;
@@ -157,10 +157,10 @@ static void sort_by_digit(const struct function *from, struct function *to, size
 }
 
 /* By address; of one address, first what came first. Mostly they come in order. */
-static int sort_functions(struct reading *r)
+static int sort_functions(struct table_reading *r)
 {
 	uint64_t low = UINT64_MAX, high = 0;
-	struct function *spare, *swap;
+	struct unwind_function *spare, *swap;
 	bool sorted = true;
 
 	for (size_t i = 0; i < r->count; i++) {
@@ -186,7 +186,7 @@ static int sort_functions(struct reading *r)
 }
 
 /* Symbols are read only of files with so large a gap between two functions. */
-static void find_chained(struct reading *r)
+static void find_chained(struct table_reading *r)
 {
 	bool has_gap = false;
 
@@ -199,13 +199,13 @@ static void find_chained(struct reading *r)
 /* ---- the rows */
 
 /* Does the budget pay for an array that grows, if it must? */
-static int pay_for(const struct reading *r, size_t count, size_t cap, size_t size)
+static int pay_for(const struct table_reading *r, size_t count, size_t cap, size_t size)
 {
 	return count < cap || budget_memory(r->image->budget, (cap + 1) * size) ? 0 : -E2BIG;
 }
 
 /* The chunks up to the one of `pc` begin after the rows so far. */
-static int open_chunks(struct reading *r, uint64_t pc)
+static int open_chunks(struct table_reading *r, uint64_t pc)
 {
 	struct unwind_table *t = r->table;
 	int err;
@@ -219,7 +219,7 @@ static int open_chunks(struct reading *r, uint64_t pc)
 	return 0;
 }
 
-static int push_row(struct reading *r, uint64_t pc, uint16_t rule)
+static int push_row(struct table_reading *r, uint64_t pc, uint16_t rule)
 {
 	struct unwind_table *t = r->table;
 	int err;
@@ -233,7 +233,7 @@ static int push_row(struct reading *r, uint64_t pc, uint16_t rule)
 	return 0;
 }
 
-static int add_row(struct reading *r, uint64_t address, uint16_t rule)
+static int add_row(struct table_reading *r, uint64_t address, uint16_t rule)
 {
 	const struct unwind_table *t = r->table;
 	int err = 0;
@@ -258,7 +258,7 @@ static bool ends_at(const struct unwind_table *t, uint64_t address)
 /* A function that begins in the one before has what that one leaves of it. */
 static int take_row(void *arg, uint64_t address, const struct unwind_rule *rule)
 {
-	struct reading *r = arg;
+	struct table_reading *r = arg;
 	uint16_t number = unwind_rules_number(r->rules, rule);
 
 	if (address > r->floor)
@@ -268,13 +268,13 @@ static int take_row(void *arg, uint64_t address, const struct unwind_rule *rule)
 	return add_row(r, r->floor, number);
 }
 
-static int end_at(struct reading *r, uint64_t address)
+static int end_at(struct table_reading *r, uint64_t address)
 {
 	return r->table->count ? add_row(r, address, UNWIND_RULE_NONE) : 0;
 }
 
 /* What comes next is at `start`, or where the functions so far end. */
-static int begin_at(struct reading *r, uint64_t start)
+static int begin_at(struct table_reading *r, uint64_t start)
 {
 	int err = 0;
 
@@ -284,7 +284,7 @@ static int begin_at(struct reading *r, uint64_t start)
 	return err;
 }
 
-static int add_chained(struct reading *r)
+static int add_chained(struct table_reading *r)
 {
 	int err = begin_at(r, r->chained) ?: add_row(r, r->floor, UNWIND_RULE_CHAIN);
 
@@ -293,7 +293,7 @@ static int add_chained(struct reading *r)
 	return err;
 }
 
-static int add_function(struct reading *r, const struct function *p, struct cie *cie)
+static int add_function(struct table_reading *r, const struct unwind_function *p, struct cie *cie)
 {
 	const struct frames *f = &r->sections.all[p->section];
 	struct fde fde = {p->start, p->end, cie, str_of(f->bytes.ptr + p->code, p->len)};
@@ -308,7 +308,7 @@ static int add_function(struct reading *r, const struct function *p, struct cie 
 	return err;
 }
 
-static int add_functions(struct reading *r)
+static int add_functions(struct table_reading *r)
 {
 	struct cie cies[SECTIONS] = {{0}};
 	int err = 0;
@@ -329,7 +329,7 @@ int unwind_table_read(const struct unwind_source *source, struct unwind_rules *r
 		      struct unwind_table *out)
 {
 	struct unwind_table table = {0};
-	struct reading r = {.image = source->image, .rules = rules, .table = &table};
+	struct table_reading r = {.image = source->image, .rules = rules, .table = &table};
 	int err = 0;
 
 	r.cpu = find_cpu(r.image->machine);

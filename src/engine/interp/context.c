@@ -39,7 +39,7 @@ static uint64_t load(const void *bytes, unsigned size, bool is_signed)
 	return extend_bits(bits, size, is_signed);
 }
 
-uint64_t read_user(struct run *r, uint64_t address, unsigned size, bool is_signed)
+uint64_t read_user(struct interp_run *r, uint64_t address, unsigned size, bool is_signed)
 {
 	char bytes[8];
 
@@ -55,7 +55,7 @@ static uint64_t context_reg(const struct context *c, const struct arch *arch, ui
 	return id == arch->zero ? 0 : c->regs[id];
 }
 
-uint64_t read_reg(const struct run *r, uint8_t id)
+uint64_t read_reg(const struct interp_run *r, uint8_t id)
 {
 	return context_reg(r->c, r->at->arch, id);
 }
@@ -76,7 +76,7 @@ uint64_t operand_address(const struct context *c, const struct arch *arch, const
 	return arch->word == 4 ? address & UINT32_MAX : address;
 }
 
-uint64_t read_arg(struct run *r, const struct operand *o)
+uint64_t read_arg(struct interp_run *r, const struct operand *o)
 {
 	bool is_signed = o->is_signed && !o->is_float;
 
@@ -93,7 +93,7 @@ uint64_t read_arg(struct run *r, const struct operand *o)
 	return 0;
 }
 
-static bool event_bytes(const struct run *r, uint64_t offset, uint64_t len, struct str *out)
+static bool event_bytes(const struct interp_run *r, uint64_t offset, uint64_t len, struct str *out)
 {
 	struct str event = r->c->event;
 
@@ -103,7 +103,7 @@ static bool event_bytes(const struct run *r, uint64_t offset, uint64_t len, stru
 	return true;
 }
 
-uint64_t read_field(struct run *r, const struct insn *i)
+uint64_t read_field(struct interp_run *r, const struct insn *i)
 {
 	struct str bytes;
 
@@ -114,7 +114,7 @@ uint64_t read_field(struct run *r, const struct insn *i)
 	return load(bytes.ptr, i->size, i->is_signed);
 }
 
-uint64_t read_builtin(const struct run *r, int64_t builtin)
+uint64_t read_builtin(const struct interp_run *r, int64_t builtin)
 {
 	const struct context *c = r->c;
 
@@ -144,7 +144,7 @@ uint64_t read_builtin(const struct run *r, int64_t builtin)
 	return 0;
 }
 
-void put_text(struct run *r, uint16_t slot, struct str bytes, uint32_t flags)
+void put_text(struct interp_run *r, uint16_t slot, struct str bytes, uint32_t flags)
 {
 	const struct type *t = run_type(r, slot);
 	char *to = run_slot(r, slot);
@@ -161,7 +161,7 @@ void put_text(struct run *r, uint16_t slot, struct str bytes, uint32_t flags)
 		memcpy(to + sizeof(head), bytes.ptr, bytes.len);
 }
 
-static void put_unreadable(struct run *r, uint16_t slot)
+static void put_unreadable(struct interp_run *r, uint16_t slot)
 {
 	count_fault(r, FAULT_READ);
 	put_text(r, slot, str_of("", 0), TEXT_UNREADABLE);
@@ -189,12 +189,12 @@ static ptrdiff_t text_length(const struct context *c, uint64_t address, size_t l
 	return (ptrdiff_t)limit;
 }
 
-static uint64_t text_limit(const struct run *r, const struct insn *i)
+static uint64_t text_limit(const struct interp_run *r, const struct insn *i)
 {
 	return i->imm ? (uint64_t)i->imm : run_type(r, i->s)->size;
 }
 
-void read_str(struct run *r, const struct insn *i)
+void read_str(struct interp_run *r, const struct insn *i)
 {
 	uint64_t address = r->u->regs[i->a], limit = text_limit(r, i);
 	uint64_t want = i->b == REG_NO ? UINT64_MAX : r->u->regs[i->b];
@@ -216,7 +216,7 @@ void read_str(struct run *r, const struct insn *i)
 	head->flags = longer && want > limit ? TEXT_CUT : 0;
 }
 
-void read_buf(struct run *r, const struct insn *i)
+void read_buf(struct interp_run *r, const struct insn *i)
 {
 	uint64_t address = r->u->regs[i->a], want = r->u->regs[i->b], limit = text_limit(r, i);
 	struct text_head *head = (struct text_head *)run_slot(r, i->s);
@@ -234,7 +234,7 @@ void read_buf(struct run *r, const struct insn *i)
 }
 
 /* A char array at imm, or with size 0 text that the u32 at imm leads to: offset | length << 16. */
-void read_field_str(struct run *r, const struct insn *i)
+void read_field_str(struct interp_run *r, const struct insn *i)
 {
 	uint64_t offset = (uint64_t)i->imm, len = i->size, where;
 	bool found = true;
@@ -257,7 +257,7 @@ void read_field_str(struct run *r, const struct insn *i)
 	put_text(r, i->s, bytes, 0);
 }
 
-void read_stack(struct run *r, const struct insn *i)
+void read_stack(struct interp_run *r, const struct insn *i)
 {
 	bool user = i->op == OP_USTACK;
 	const uint64_t *frames = user ? r->c->ustack : r->c->kstack;
@@ -275,13 +275,13 @@ void read_stack(struct run *r, const struct insn *i)
 
 /* Recorded events have no memory of an interpreter. */
 /* There are no objects of a kernel. */
-void no_path(struct run *r, const struct insn *i)
+void no_path(struct interp_run *r, const struct insn *i)
 {
 	count_fault(r, FAULT_READ);
 	put_text(r, i->s, STR(""), TEXT_UNREADABLE);
 }
 
-void no_lang_stack(struct run *r, const struct insn *i)
+void no_lang_stack(struct interp_run *r, const struct insn *i)
 {
 	struct stack_head head = {.pid = r->c->stack_pid};
 	char *to = run_slot(r, i->s);

@@ -14,7 +14,7 @@
 
 #define DEFAULT_RING ((size_t)1 << 20)
 
-void count_fault(struct run *r, int kind)
+void count_fault(struct interp_run *r, int kind)
 {
 	struct interp *e = r->e;
 	uint32_t span = r->u->clause->code[r->pc].span;

@@ -31,14 +31,14 @@ static uint64_t compute(enum op op, uint64_t a, uint64_t b)
 	}
 }
 
-static struct str slot_text(const struct run *r, uint16_t slot)
+static struct str slot_text(const struct interp_run *r, uint16_t slot)
 {
 	const struct text_head *head = (const struct text_head *)run_slot(r, slot);
 
 	return str_of((const char *)(head + 1), head->len);
 }
 
-static uint64_t compare_texts(const struct run *r, const struct insn *i)
+static uint64_t compare_texts(const struct interp_run *r, const struct insn *i)
 {
 	struct str a = slot_text(r, i->s), b = slot_text(r, i->t);
 
@@ -49,7 +49,7 @@ static uint64_t compare_texts(const struct run *r, const struct insn *i)
 	return !str_eq(a, b);
 }
 
-static void append_text(struct run *r, const struct insn *i)
+static void append_text(struct interp_run *r, const struct insn *i)
 {
 	struct text_head *to = (struct text_head *)run_slot(r, i->s);
 	const struct text_head *from = (const struct text_head *)run_slot(r, i->t);
@@ -66,7 +66,7 @@ static void append_text(struct run *r, const struct insn *i)
 	memset((char *)(to + 1) + to->len, 0, room - to->len);
 }
 
-static void push_byte(struct run *r, const struct insn *i)
+static void push_byte(struct interp_run *r, const struct insn *i)
 {
 	struct text_head *to = (struct text_head *)run_slot(r, i->s);
 
@@ -76,7 +76,7 @@ static void push_byte(struct run *r, const struct insn *i)
 		to->flags = TEXT_CUT;
 }
 
-static void mark_text(struct run *r, const struct insn *i)
+static void mark_text(struct interp_run *r, const struct insn *i)
 {
 	((struct text_head *)run_slot(r, i->s))->flags |=
 		((const struct text_head *)run_slot(r, i->t))->flags;
@@ -89,7 +89,7 @@ static uint64_t byte_of(struct str text, uint64_t at)
 
 /* The next entry for the OP_EACH at `loop`, from the last one down: so what the body removes is not
  * missed by the rounds after it. The body, or else what comes after it, is run next. */
-static void next_entry(struct run *r, uint32_t loop)
+static void next_entry(struct interp_run *r, uint32_t loop)
 {
 	const struct insn *i = &r->u->clause->code[loop];
 	uint64_t *left = &r->u->rounds[loop];
@@ -97,7 +97,7 @@ static void next_entry(struct run *r, uint32_t loop)
 	r->pc = map_entry(r, i, left) ? loop : i->target - 1;
 }
 
-static void loop_again(struct run *r, const struct insn *i)
+static void loop_again(struct interp_run *r, const struct insn *i)
 {
 	if (r->u->clause->code[i->target].op != OP_LOOP) {
 		next_entry(r, i->target);
@@ -112,7 +112,7 @@ static void loop_again(struct run *r, const struct insn *i)
 }
 
 /* Operations on slots and maps. */
-static void run_memory(struct run *r, const struct insn *i)
+static void run_memory(struct interp_run *r, const struct insn *i)
 {
 	uint64_t *regs = r->u->regs;
 
@@ -166,7 +166,7 @@ static void run_memory(struct run *r, const struct insn *i)
 }
 
 /* Jumps set r->pc to the instruction after which to go on. */
-static void run_insn(struct run *r, const struct insn *i)
+static void run_insn(struct interp_run *r, const struct insn *i)
 {
 	uint64_t *regs = r->u->regs;
 	double number;
@@ -220,7 +220,7 @@ static void run_insn(struct run *r, const struct insn *i)
 int run_clause(struct interp *e, const struct workspace *u, const struct attach *at,
 	       const struct context *c)
 {
-	struct run r = {.e = e, .u = u, .at = at, .c = c};
+	struct interp_run r = {.e = e, .u = u, .at = at, .c = c};
 
 	for (; u->clause->code[r.pc].op != OP_RETURN && !r.err; r.pc++)
 		run_insn(&r, &u->clause->code[r.pc]);

@@ -125,7 +125,7 @@ struct interp {
 	bool stopped; /* by exit(): sites are no longer run */
 };
 
-struct run {
+struct interp_run {
 	struct interp *e;
 	const struct workspace *u;
 	const struct attach *at;
@@ -134,53 +134,53 @@ struct run {
 	int err; /* out of memory: the run is given up */
 };
 
-static inline char *run_slot(const struct run *r, uint16_t slot)
+static inline char *run_slot(const struct interp_run *r, uint16_t slot)
 {
 	return r->u->frame + r->u->slot_at[slot];
 }
 
-static inline const struct type *run_type(const struct run *r, uint16_t slot)
+static inline const struct type *run_type(const struct interp_run *r, uint16_t slot)
 {
 	return &r->u->clause->slots[slot].type;
 }
 
 /* Count something that went wrong at the instruction of this run. */
-void count_fault(struct run *r, int kind);
+void count_fault(struct interp_run *r, int kind);
 
 /* context.c: reading what a context holds. Unreadable is a fault and gives 0 or an empty text. */
-uint64_t read_reg(const struct run *r, uint8_t id);
+uint64_t read_reg(const struct interp_run *r, uint8_t id);
 uint64_t operand_address(const struct context *c, const struct arch *arch, const struct operand *o);
-uint64_t read_arg(struct run *r, const struct operand *o);
-uint64_t read_field(struct run *r, const struct insn *i);
-uint64_t read_user(struct run *r, uint64_t address, unsigned size, bool is_signed);
-uint64_t read_builtin(const struct run *r, int64_t builtin);
+uint64_t read_arg(struct interp_run *r, const struct operand *o);
+uint64_t read_field(struct interp_run *r, const struct insn *i);
+uint64_t read_user(struct interp_run *r, uint64_t address, unsigned size, bool is_signed);
+uint64_t read_builtin(const struct interp_run *r, int64_t builtin);
 /* Make slot s the text `bytes`, cut to what the slot holds. */
-void put_text(struct run *r, uint16_t slot, struct str bytes, uint32_t flags);
-void read_str(struct run *r, const struct insn *i);
-void read_buf(struct run *r, const struct insn *i);
-void read_field_str(struct run *r, const struct insn *i);
-void read_stack(struct run *r, const struct insn *i);
-void no_path(struct run *r, const struct insn *i);
-void no_lang_stack(struct run *r, const struct insn *i);
+void put_text(struct interp_run *r, uint16_t slot, struct str bytes, uint32_t flags);
+void read_str(struct interp_run *r, const struct insn *i);
+void read_buf(struct interp_run *r, const struct insn *i);
+void read_field_str(struct interp_run *r, const struct insn *i);
+void read_stack(struct interp_run *r, const struct insn *i);
+void no_path(struct interp_run *r, const struct insn *i);
+void no_lang_stack(struct interp_run *r, const struct insn *i);
 
 /* store.c: a map operation, on the maps of another engine. */
-void store_run(struct run *r, const struct insn *i);
+void store_run(struct interp_run *r, const struct insn *i);
 /* As map_entry(). The keys are those that existed when the loop began. */
-bool store_entry(struct run *r, const struct insn *i, uint64_t *left);
+bool store_entry(struct interp_run *r, const struct insn *i, uint64_t *left);
 
 /* values.c: maps and records. */
-uint64_t map_get(struct run *r, const struct insn *i);
-void map_copy(struct run *r, const struct insn *i);
-void map_set(struct run *r, const struct insn *i);
-void map_put(struct run *r, const struct insn *i);
-void map_add(struct run *r, const struct insn *i);
-void map_del(struct run *r, const struct insn *i);
-bool map_has(struct run *r, const struct insn *i);
-uint64_t map_percentile(struct run *r, const struct insn *i);
+uint64_t map_get(struct interp_run *r, const struct insn *i);
+void map_copy(struct interp_run *r, const struct insn *i);
+void map_set(struct interp_run *r, const struct insn *i);
+void map_put(struct interp_run *r, const struct insn *i);
+void map_add(struct interp_run *r, const struct insn *i);
+void map_del(struct interp_run *r, const struct insn *i);
+bool map_has(struct interp_run *r, const struct insn *i);
+uint64_t map_percentile(struct interp_run *r, const struct insn *i);
 /* The entry before number *left, to the slots and register of an OP_EACH; false: there is none. */
-bool map_entry(struct run *r, const struct insn *i, uint64_t *left);
-void map_aggregate(struct run *r, const struct insn *i);
-void emit_record(struct run *r, const struct insn *i);
+bool map_entry(struct interp_run *r, const struct insn *i, uint64_t *left);
+void map_aggregate(struct interp_run *r, const struct insn *i);
+void emit_record(struct interp_run *r, const struct insn *i);
 
 /* run.c: all instructions of one clause. */
 int run_clause(struct interp *e, const struct workspace *u, const struct attach *at,

@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static uint64_t *words_of(const struct run *r, uint16_t slot)
+static uint64_t *words_of(const struct interp_run *r, uint16_t slot)
 {
 	return slot == SLOT_NO ? NULL : (uint64_t *)(void *)run_slot(r, slot);
 }
 
-static uint64_t percentile(struct run *r, const struct insn *i)
+static uint64_t percentile(struct interp_run *r, const struct insn *i)
 {
 	const struct type *t = &r->e->program->maps[i->map].value;
 	uint64_t *words = calloc(1, type_memory(t)), result = 0;
@@ -22,7 +22,7 @@ static uint64_t percentile(struct run *r, const struct insn *i)
 	return result;
 }
 
-void store_run(struct run *r, const struct insn *i)
+void store_run(struct interp_run *r, const struct insn *i)
 {
 	const struct interp_store *s = r->e->store;
 	uint64_t *regs = r->u->regs, value = i->a == REG_NO ? 0 : regs[i->a], result;
@@ -57,7 +57,7 @@ static int keep_key(void *arg, struct str key, struct str value)
 }
 
 /* The number of keys in *out. */
-static uint64_t take_keys(struct run *r, const struct insn *i, size_t size, struct buf *out)
+static uint64_t take_keys(struct interp_run *r, const struct insn *i, size_t size, struct buf *out)
 {
 	buf_clear(out);
 	r->err = r->e->store->each(r->e->store->self, i->map, keep_key, out);
@@ -65,7 +65,7 @@ static uint64_t take_keys(struct run *r, const struct insn *i, size_t size, stru
 }
 
 /* The number that a script reads of an entry. */
-static uint64_t entry_number(struct run *r, const struct insn *i, const uint64_t *key)
+static uint64_t entry_number(struct interp_run *r, const struct insn *i, const uint64_t *key)
 {
 	const struct type *t = &r->e->program->maps[i->map].value;
 	uint64_t *words, result = 0;
@@ -81,7 +81,7 @@ static uint64_t entry_number(struct run *r, const struct insn *i, const uint64_t
 	return result;
 }
 
-bool store_entry(struct run *r, const struct insn *i, uint64_t *left)
+bool store_entry(struct interp_run *r, const struct insn *i, uint64_t *left)
 {
 	const struct interp_store *s = r->e->store;
 	struct buf *keys = &r->u->keys[i - r->u->clause->code];

@@ -113,23 +113,23 @@ static char *table_take(struct table *t, const char *key, int *err)
 
 /* ---- operations on maps */
 
-static struct table *table_of(const struct run *r, const struct insn *i)
+static struct table *table_of(const struct interp_run *r, const struct insn *i)
 {
 	return &r->e->tables[i->map];
 }
 
-static const struct type *value_type(const struct run *r, const struct insn *i)
+static const struct type *value_type(const struct interp_run *r, const struct insn *i)
 {
 	return &r->e->program->maps[i->map].value;
 }
 
-static const char *key_of(const struct run *r, const struct insn *i)
+static const char *key_of(const struct interp_run *r, const struct insn *i)
 {
 	return i->s == SLOT_NO ? "" : run_slot(r, i->s);
 }
 
 /* The value to write; NULL when the map is full, which is counted. */
-static char *take(struct run *r, const struct insn *i)
+static char *take(struct interp_run *r, const struct insn *i)
 {
 	int err = 0;
 	char *value = table_take(table_of(r, i), key_of(r, i), &err);
@@ -148,21 +148,21 @@ static uint64_t number_at(const struct type *t, const void *value)
 	return type_is_aggregate(t) ? aggregate_number(t, value) : *(const uint64_t *)value;
 }
 
-uint64_t map_get(struct run *r, const struct insn *i)
+uint64_t map_get(struct interp_run *r, const struct insn *i)
 {
 	const void *value = table_find(table_of(r, i), key_of(r, i));
 
 	return value ? number_at(value_type(r, i), value) : 0;
 }
 
-uint64_t map_percentile(struct run *r, const struct insn *i)
+uint64_t map_percentile(struct interp_run *r, const struct insn *i)
 {
 	const void *value = table_find(table_of(r, i), key_of(r, i));
 
 	return value ? aggregate_percentile(value_type(r, i), value, (uint64_t)i->imm) : 0;
 }
 
-void map_copy(struct run *r, const struct insn *i)
+void map_copy(struct interp_run *r, const struct insn *i)
 {
 	size_t size = type_memory(run_type(r, i->t));
 	const char *value = table_find(table_of(r, i), key_of(r, i));
@@ -173,7 +173,7 @@ void map_copy(struct run *r, const struct insn *i)
 		memset(run_slot(r, i->t), 0, size);
 }
 
-void map_set(struct run *r, const struct insn *i)
+void map_set(struct interp_run *r, const struct insn *i)
 {
 	char *value = take(r, i);
 
@@ -181,7 +181,7 @@ void map_set(struct run *r, const struct insn *i)
 		*(uint64_t *)value = r->u->regs[i->a];
 }
 
-void map_put(struct run *r, const struct insn *i)
+void map_put(struct interp_run *r, const struct insn *i)
 {
 	char *value = take(r, i);
 
@@ -189,7 +189,7 @@ void map_put(struct run *r, const struct insn *i)
 		memcpy(value, run_slot(r, i->t), type_memory(run_type(r, i->t)));
 }
 
-void map_add(struct run *r, const struct insn *i)
+void map_add(struct interp_run *r, const struct insn *i)
 {
 	uint64_t *value = (uint64_t *)take(r, i), before = value ? *value : 0;
 
@@ -199,7 +199,7 @@ void map_add(struct run *r, const struct insn *i)
 		r->u->regs[i->d] = before;
 }
 
-void map_del(struct run *r, const struct insn *i)
+void map_del(struct interp_run *r, const struct insn *i)
 {
 	bool was_there = table_remove(table_of(r, i), key_of(r, i));
 
@@ -207,12 +207,12 @@ void map_del(struct run *r, const struct insn *i)
 		r->u->regs[i->d] = was_there;
 }
 
-bool map_has(struct run *r, const struct insn *i)
+bool map_has(struct interp_run *r, const struct insn *i)
 {
 	return table_find(table_of(r, i), key_of(r, i)) != NULL;
 }
 
-bool map_entry(struct run *r, const struct insn *i, uint64_t *left)
+bool map_entry(struct interp_run *r, const struct insn *i, uint64_t *left)
 {
 	const struct table *t = table_of(r, i);
 	const char *entry;
@@ -232,7 +232,7 @@ bool map_entry(struct run *r, const struct insn *i, uint64_t *left)
 	return true;
 }
 
-void map_aggregate(struct run *r, const struct insn *i)
+void map_aggregate(struct interp_run *r, const struct insn *i)
 {
 	char *value = take(r, i);
 
@@ -291,7 +291,7 @@ void queue_free(struct queue *q)
 }
 
 /* A slot as a field: text and stacks only as long as they are. */
-static void add_slot(struct run *r, uint16_t slot)
+static void add_slot(struct interp_run *r, uint16_t slot)
 {
 	const struct type *t = run_type(r, slot);
 	const char *from = run_slot(r, slot);
@@ -305,7 +305,7 @@ static void add_slot(struct run *r, uint16_t slot)
 	buf_fill(&r->e->record, '\0', -size % 8);
 }
 
-void emit_record(struct run *r, const struct insn *i)
+void emit_record(struct interp_run *r, const struct insn *i)
 {
 	const struct format *f = &r->u->p->formats[i->imm];
 	struct buf *b = &r->e->record;

@@ -10,7 +10,7 @@
 
 #define MAX_PARAMS 64 /* positional ones that are warned of */
 
-struct walk {
+struct warning_walk {
 	const struct script *s;
 	struct diag *d;
 	unsigned macros; /* around: their text is for many types */
@@ -18,10 +18,10 @@ struct walk {
 	uint64_t params; /* bit n: $n was warned of */
 };
 
-static void walk_body(struct walk *w, const struct stmt *s);
-static void walk_expr(struct walk *w, const struct expr *e);
+static void walk_body(struct warning_walk *w, const struct stmt *s);
+static void walk_expr(struct warning_walk *w, const struct expr *e);
 
-static struct span span_of(const struct walk *w, struct mark m)
+static struct span span_of(const struct warning_walk *w, struct mark m)
 {
 	return script_span(w->s, m);
 }
@@ -45,7 +45,7 @@ static bool is_unused(const struct expr *e)
 	}
 }
 
-static void warn_unused(struct walk *w, const struct stmt *s)
+static void warn_unused(struct warning_walk *w, const struct stmt *s)
 {
 	if (s->is_discard || !is_unused(s->value))
 		return;
@@ -84,7 +84,7 @@ static bool has_fixed_type(const struct expr *e)
 	}
 }
 
-static void warn_cast(struct walk *w, const struct expr *e)
+static void warn_cast(struct warning_walk *w, const struct expr *e)
 {
 	const struct expr *a = e->args[0];
 	struct buf type = BUF_INIT;
@@ -112,7 +112,7 @@ static bool is_within(const struct type *t, const struct type *to)
 }
 
 /* let $x: uint8; $x = $large */
-static void warn_cut(struct walk *w, const struct stmt *s)
+static void warn_cut(struct warning_walk *w, const struct stmt *s)
 {
 	const struct variable *v = s->target->variable;
 	const struct type *to = v ? &v->shape.type : NULL, *t;
@@ -133,7 +133,7 @@ static void warn_cut(struct walk *w, const struct stmt *s)
 
 /* ---- Other expressions ---- */
 
-static void warn_param(struct walk *w, const struct expr *e)
+static void warn_param(struct warning_walk *w, const struct expr *e)
 {
 	if (e->number <= w->s->options.param_count || e->number >= MAX_PARAMS ||
 	    w->params >> e->number & 1)
@@ -143,7 +143,7 @@ static void warn_param(struct walk *w, const struct expr *e)
 		     (unsigned long long)e->number);
 }
 
-static void warn_print(struct walk *w, const struct expr *e)
+static void warn_print(struct warning_walk *w, const struct expr *e)
 {
 	const struct expr *map = e->arg_count ? e->args[0] : NULL;
 
@@ -161,7 +161,7 @@ static void warn_print(struct walk *w, const struct expr *e)
 			  STR_FMT(map->map->name));
 }
 
-static void warn_pointers(struct walk *w, const struct expr *e)
+static void warn_pointers(struct warning_walk *w, const struct expr *e)
 {
 	bool compares = e->op >= OPERATOR_EQ && e->op <= OPERATOR_GE;
 
@@ -170,7 +170,7 @@ static void warn_pointers(struct walk *w, const struct expr *e)
 			     "these are pointers to values of different types");
 }
 
-static void walk_expr(struct walk *w, const struct expr *e)
+static void walk_expr(struct warning_walk *w, const struct expr *e)
 {
 	if (!e || e->macro == MACRO_STANDARD)
 		return;
@@ -202,14 +202,14 @@ static bool leaves(const struct stmt *s)
 	       is_exit(s);
 }
 
-static void walk_loop(struct walk *w, const struct stmt *s)
+static void walk_loop(struct warning_walk *w, const struct stmt *s)
 {
 	w->loops++;
 	walk_body(w, s->body);
 	w->loops--;
 }
 
-static void walk_stmt(struct walk *w, const struct stmt *s)
+static void walk_stmt(struct warning_walk *w, const struct stmt *s)
 {
 	bool is_loop = s->kind == STMT_WHILE || s->kind == STMT_FOR;
 
@@ -228,7 +228,7 @@ static void walk_stmt(struct walk *w, const struct stmt *s)
 		walk_body(w, s->other);
 }
 
-static void walk_body(struct walk *w, const struct stmt *s)
+static void walk_body(struct warning_walk *w, const struct stmt *s)
 {
 	for (; s; s = s->next) {
 		walk_stmt(w, s);
@@ -240,7 +240,7 @@ static void walk_body(struct walk *w, const struct stmt *s)
 	}
 }
 
-static void warn_variables(struct walk *w, const struct variant *v)
+static void warn_variables(struct warning_walk *w, const struct variant *v)
 {
 	for (const struct variable *x = v->variables; x; x = x->next)
 		if (x->let && !x->assigned)
@@ -251,7 +251,7 @@ static void warn_variables(struct walk *w, const struct variant *v)
 
 void warnings_find(const struct script *s, struct variant *const *first, struct diag *d)
 {
-	struct walk w = {.s = s, .d = d};
+	struct warning_walk w = {.s = s, .d = d};
 
 	for (const struct tree_clause *c = s->tree.clauses; c; c = c->next) {
 		walk_expr(&w, c->predicate);

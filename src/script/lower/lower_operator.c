@@ -100,14 +100,14 @@ static uint16_t lower_name(struct lower *l, const struct expr *e)
 }
 
 /* A tuple and where it is: from `offset` of a slot on. */
-struct part {
+struct tuple_place {
 	const struct type *type;
 	uint16_t slot;
 	uint64_t offset;
 };
 
 /* One part that is a text, copied out. */
-static uint16_t lower_text_part(struct lower *l, const struct part *p)
+static uint16_t lower_text_part(struct lower *l, const struct tuple_place *p)
 {
 	uint16_t slot = lower_slot(l, p->type);
 
@@ -116,14 +116,15 @@ static uint16_t lower_text_part(struct lower *l, const struct part *p)
 }
 
 /* Jump to `differ` unless all parts are the same. */
-static void compare_parts(struct lower *l, struct part a, struct part b, struct label *differ)
+static void compare_parts(struct lower *l, struct tuple_place a, struct tuple_place b,
+			  struct label *differ)
 {
 	uint32_t before = l->next_reg;
 
 	if (a.type->kind == TYPE_TUPLE) {
 		for (unsigned i = 0; i < a.type->element_count; i++) {
-			struct part x = {&a.type->elements[i], a.slot, a.offset};
-			struct part y = {&b.type->elements[i], b.slot, b.offset};
+			struct tuple_place x = {&a.type->elements[i], a.slot, a.offset};
+			struct tuple_place y = {&b.type->elements[i], b.slot, b.offset};
 
 			compare_parts(l, x, y, differ);
 			a.offset += type_memory(x.type);
@@ -151,8 +152,8 @@ static void compare_parts(struct lower *l, struct part a, struct part b, struct 
 static void lower_tuple_compare(struct lower *l, const struct expr *e, uint16_t out)
 {
 	const struct expr *a = e->args[0], *b = e->args[1];
-	struct part left = {&a->shape.type, lower_memory(l, a, &a->shape.type), 0};
-	struct part right = {&b->shape.type, lower_memory(l, b, &b->shape.type), 0};
+	struct tuple_place left = {&a->shape.type, lower_memory(l, a, &a->shape.type), 0};
+	struct tuple_place right = {&b->shape.type, lower_memory(l, b, &b->shape.type), 0};
 	struct label differ = {0}, end = {0};
 
 	compare_parts(l, left, right, &differ);

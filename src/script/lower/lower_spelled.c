@@ -7,18 +7,19 @@
 #include "script/lower/emit.h"
 
 /* Those from `from` up to `to`, of which `number` says which it is. */
-struct choice {
+struct text_choice {
 	const struct expr *of;
 	uint16_t number, out;
 };
 
-static void emit_text(struct lower *l, const struct choice *c, unsigned i)
+static void emit_text(struct lower *l, const struct text_choice *c, unsigned i)
 {
 	emit_si(l, OP_TEXT, c->out,
 		lower_intern(l, &l->s->literals, value_text_at(l->s, l->v, c->of, i)));
 }
 
-static void choose_by_halves(struct lower *l, const struct choice *c, unsigned from, unsigned to)
+static void choose_by_halves(struct lower *l, const struct text_choice *c, unsigned from,
+			     unsigned to)
 {
 	unsigned middle = from + (to - from) / 2;
 	uint32_t next_reg = l->next_reg;
@@ -41,7 +42,7 @@ static void choose_by_halves(struct lower *l, const struct choice *c, unsigned f
 }
 
 /* The numbers of names are in no order. */
-static void choose_name(struct lower *l, const struct choice *c)
+static void choose_name(struct lower *l, const struct text_choice *c)
 {
 	struct label end = {0};
 
@@ -84,7 +85,7 @@ static void clamp(struct lower *l, const struct type *t, uint16_t number)
 bool lower_spelled(struct lower *l, const struct expr *e, uint16_t out)
 {
 	const struct type *t = &e->shape.type;
-	struct choice choice = {.of = e, .out = out};
+	struct text_choice choice = {.of = e, .out = out};
 
 	if (!value_text_count(l->v, e))
 		return false;

@@ -6,7 +6,7 @@
 #include "script/resolve/resolve.h"
 
 /* Keep the name that is nearest to the one asked for. */
-static void consider(struct search *q, struct str name, struct str wanted)
+static void consider(struct probe_search *q, struct str name, struct str wanted)
 {
 	if (str_has_wildcard(wanted) ||
 	    str_distance(name, wanted, q->guess.nearest) > wanted.len / 2)
@@ -16,7 +16,7 @@ static void consider(struct search *q, struct str name, struct str wanted)
 }
 
 /* Of two names, one of which is not as asked for, consider that one. */
-static void consider_pair(struct search *q, struct str group, struct str name)
+static void consider_pair(struct probe_search *q, struct str group, struct str name)
 {
 	const struct probe_spec *spec = q->spec;
 	bool has_group = !spec->provider.len || str_match(spec->provider, group);
@@ -32,7 +32,7 @@ static void consider_pair(struct search *q, struct str group, struct str name)
 static int look_at_image(void *arg, const struct found_image *image, const size_t *matches,
 			 size_t count)
 {
-	struct search *q = arg;
+	struct probe_search *q = arg;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct site *site = &image->sites->sites[matches[i]];
@@ -44,7 +44,7 @@ static int look_at_image(void *arg, const struct found_image *image, const size_
 
 static int look_at_function(void *arg, const struct found_function *f)
 {
-	struct search *q = arg;
+	struct probe_search *q = arg;
 
 	q->seen++;
 	consider(q, q->spec->is_demangled ? f->plain : f->name, q->spec->name);
@@ -53,7 +53,7 @@ static int look_at_function(void *arg, const struct found_function *f)
 
 static int look_at_raw(void *arg, struct str name, const struct ctype *function)
 {
-	struct search *q = arg;
+	struct probe_search *q = arg;
 
 	(void)function;
 	q->seen++;
@@ -76,14 +76,14 @@ static int look_at_iter(void *arg, enum ctype_kind kind, struct str name)
 
 static int look_at_event(void *arg, struct str category, struct str name)
 {
-	struct search *q = arg;
+	struct probe_search *q = arg;
 
 	consider_pair(q, category, name);
 	return 0;
 }
 
 /* What else is there, where the probe was looked for? Messages of this second look are dropped. */
-static void look_around(struct search *q)
+static void look_around(struct probe_search *q)
 {
 	const struct script_source *source = q->source;
 	struct find_query all = {.pid = q->s->options.pid, .path = q->spec->path};
@@ -128,7 +128,7 @@ static void look_around(struct search *q)
 }
 
 /* The program has none, but a library that it is linked with has: an interpreter is often one. */
-static bool hint_library(struct search *q)
+static bool hint_library(struct probe_search *q)
 {
 	const struct script_source *source = q->source;
 	struct str path = q->spec->path, library;
@@ -146,7 +146,7 @@ static bool hint_library(struct search *q)
 }
 
 /* Why a well-known program has none. */
-static bool hint_program(struct search *q)
+static bool hint_program(struct probe_search *q)
 {
 	struct str note = know_program(q->spec->path);
 
@@ -156,7 +156,7 @@ static bool hint_program(struct search *q)
 	return true;
 }
 
-static void hint_missing(struct search *q)
+static void hint_missing(struct probe_search *q)
 {
 	if (q->guess.best.len) {
 		diag_hint(q->d, "did you mean '%.*s'?", STR_FMT(q->guess.best));
@@ -193,7 +193,7 @@ static bool is_of_kernel(enum probe_type type)
 }
 
 /* Where the probe was looked for, in words. */
-static struct str searched(const struct search *q)
+static struct str searched(const struct probe_search *q)
 {
 	const struct probe_spec *spec = q->spec;
 	struct arena *a = &q->s->arena;
@@ -223,13 +223,13 @@ static struct str searched(const struct search *q)
 
 /* "*:/bin/bash:main" needs a probe of one type: is one found, or may one of the types to come have
  * it? */
-static bool has_other(const struct search *q)
+static bool has_other(const struct probe_search *q)
 {
 	return q->spec->is_one_of &&
 	       (q->clause->attachments->count || (q->spec->next && q->spec->next->is_one_of));
 }
 
-int report_missing(struct search *q)
+int report_missing(struct probe_search *q)
 {
 	const struct probe_spec *spec = q->spec;
 	bool is_pattern = str_has_wildcard(spec->name) || str_has_wildcard(spec->provider);

@@ -10,7 +10,7 @@
 #include "script/resolve/probe_search.h"
 #include "symbols/demangle.h"
 
-struct span search_span(const struct search *q)
+struct span search_span(const struct probe_search *q)
 {
 	return script_span(q->s, q->spec->mark);
 }
@@ -23,7 +23,7 @@ bool probe_may_come_later(const struct script *s, const struct probe_spec *p)
 }
 
 /* Does the filter leave out a probe with this name? */
-static bool is_filtered(struct search *q, struct str name)
+static bool is_filtered(struct probe_search *q, struct str name)
 {
 	enum probe_type type = q->spec->type;
 
@@ -45,7 +45,8 @@ static int intern_function(struct script *s, struct str name, uint32_t *out)
 }
 
 /* Add an attachment, unless the filter leaves it out; its name and function are interned. */
-int search_add(struct search *q, struct attachment attachment, struct str name, struct str func)
+int search_add(struct probe_search *q, struct attachment attachment, struct str name,
+	       struct str func)
 {
 	struct attachment_list *list = q->clause->attachments;
 	struct arena *a = &q->s->arena;
@@ -76,7 +77,7 @@ int search_add(struct search *q, struct attachment attachment, struct str name, 
 	return 0;
 }
 
-int search_hold(struct search *q, struct file *file)
+int search_hold(struct probe_search *q, struct file *file)
 {
 	struct script *s = q->s;
 
@@ -90,7 +91,7 @@ int search_hold(struct search *q, struct file *file)
 }
 
 /* Remember a file by what it is. True when it was known. */
-static bool image_is_known(struct search *q, const void *image)
+static bool image_is_known(struct probe_search *q, const void *image)
 {
 	struct probe_spec *spec = q->spec;
 
@@ -104,7 +105,7 @@ static bool image_is_known(struct search *q, const void *image)
 }
 
 /* BEGIN, or begin as newer scripts spell it. */
-static const char *bare_name(const struct search *q)
+static const char *bare_name(const struct probe_search *q)
 {
 	const struct probe_spec *spec = q->spec;
 	bool is_lower = islower((unsigned char)q->s->text.ptr[spec->mark.at]);
@@ -117,7 +118,7 @@ static const char *bare_name(const struct search *q)
 }
 
 /* Timers, counters, BEGIN and END: the attachment is the text itself. */
-static int resolve_bare(struct search *q)
+static int resolve_bare(struct probe_search *q)
 {
 	/* clang-format off */
 	static const enum attach_kind kinds[] = {
@@ -154,12 +155,12 @@ static int resolve_bare(struct search *q)
 
 /* Is the file one that processes have mapped? Who maps a file must not end a run over all of them.
  */
-static bool is_met(const struct search *q)
+static bool is_met(const struct probe_search *q)
 {
 	return !q->spec->path.len || str_has_wildcard(q->spec->path);
 }
 
-static int site_problem(const struct search *q, const struct found_image *image,
+static int site_problem(const struct probe_search *q, const struct found_image *image,
 			const struct site *site)
 {
 	const struct probe_spec *spec = q->spec;
@@ -183,7 +184,7 @@ bool resolve_uses_fields(const struct uses *u)
 	       u->floats[1];
 }
 
-static void keep_note(struct search *q, const struct site *site)
+static void keep_note(struct probe_search *q, const struct site *site)
 {
 	struct probe_spec *spec = q->spec;
 
@@ -195,7 +196,7 @@ static void keep_note(struct search *q, const struct site *site)
 					   STR_FMT(site->name));
 }
 
-static int add_site(struct search *q, const struct found_image *image, struct site *site)
+static int add_site(struct probe_search *q, const struct found_image *image, struct site *site)
 {
 	struct arena *a = &q->s->arena;
 	struct str func = STR(""), name;
@@ -235,7 +236,7 @@ static int add_site(struct search *q, const struct found_image *image, struct si
 }
 
 /* Programs of other CPUs run in an emulator, where the kernel sees none of their instructions. */
-static void judge_arch(const struct search *q, const struct found_image *image)
+static void judge_arch(const struct probe_search *q, const struct found_image *image)
 {
 	const struct arch *arch = image->sites->arch, *host = arch_host();
 
@@ -250,7 +251,7 @@ static void judge_arch(const struct search *q, const struct found_image *image)
 static int add_image(void *arg, const struct found_image *image, const size_t *matches,
 		     size_t count)
 {
-	struct search *q = arg;
+	struct probe_search *q = arg;
 	int err = 0;
 
 	q->found |= count > 0;
@@ -264,7 +265,7 @@ static int add_image(void *arg, const struct found_image *image, const size_t *m
 	return err;
 }
 
-static int resolve_usdt(struct search *q)
+static int resolve_usdt(struct probe_search *q)
 {
 	const struct probe_spec *spec = q->spec;
 	struct find_query query = {.pid = q->s->options.pid,
@@ -278,7 +279,7 @@ static int resolve_usdt(struct search *q)
 
 static int add_event(void *arg, struct str category, struct str name)
 {
-	struct search *q = arg;
+	struct probe_search *q = arg;
 	struct arena *a = &q->s->arena;
 	struct attachment attachment = {.attach = {.kind = ATTACH_TRACEPOINT}};
 	struct str probe =
@@ -306,13 +307,13 @@ static int add_event(void *arg, struct str category, struct str name)
 	return err ? err : search_add(q, attachment, probe, STR(""));
 }
 
-static int resolve_events(struct search *q)
+static int resolve_events(struct probe_search *q)
 {
 	return q->source->events(q->source->self, q->spec->provider, q->spec->name, add_event, q,
 				 q->d);
 }
 
-typedef int resolve_fn(struct search *q);
+typedef int resolve_fn(struct probe_search *q);
 
 /* clang-format off */
 static resolve_fn *const resolvers[] = {
@@ -329,7 +330,7 @@ static resolve_fn *const resolvers[] = {
 };
 /* clang-format on */
 
-static int resolve_probe(struct search *q)
+static int resolve_probe(struct probe_search *q)
 {
 	unsigned errors = q->d ? q->d->errors : 0;
 	const struct message *last = q->d ? q->d->last : NULL;
@@ -360,7 +361,8 @@ static int resolve_clause(struct script *s, const struct script_source *source,
 			return -ENOMEM;
 	}
 	for (struct probe_spec *spec = c->probes; spec; spec = spec->next) {
-		struct search q = {.s = s, .source = source, .clause = c, .spec = spec, .d = d};
+		struct probe_search q = {
+			.s = s, .source = source, .clause = c, .spec = spec, .d = d};
 		int err = resolve_probe(&q);
 
 		first = first ? first : err;

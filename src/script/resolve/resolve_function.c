@@ -25,13 +25,13 @@ static struct argument *call_args(struct arena *a, const struct arch *arch, unsi
 }
 
 /* The 4 of f+4. */
-static uint64_t added(const struct search *q)
+static uint64_t added(const struct probe_search *q)
 {
 	return q->spec->has_address ? 0 : q->spec->offset;
 }
 
 /* file.c:12, and with a column file.c:12:3. */
-static struct str line_text(const struct search *q, unsigned line)
+static struct str line_text(const struct probe_search *q, unsigned line)
 {
 	const struct probe_spec *s = q->spec;
 	struct arena *a = &q->s->arena;
@@ -40,7 +40,7 @@ static struct str line_text(const struct search *q, unsigned line)
 			 : arena_printf(a, "%.*s:%u", STR_FMT(s->source), line);
 }
 
-static struct str function_probe_name(const struct search *q, const struct found_function *f,
+static struct str function_probe_name(const struct probe_search *q, const struct found_function *f,
 				      uint64_t plus)
 {
 	struct arena *a = &q->s->arena;
@@ -62,7 +62,7 @@ static struct str function_probe_name(const struct search *q, const struct found
 }
 
 /* Is there an attachment of this probe at this offset of this file? */
-static bool has_attachment(const struct search *q, struct str path, uint64_t offset)
+static bool has_attachment(const struct probe_search *q, struct str path, uint64_t offset)
 {
 	const struct attachment_list *list = q->clause->attachments;
 
@@ -75,7 +75,7 @@ static bool has_attachment(const struct search *q, struct str path, uint64_t off
 
 /* After the end of its function, or in none, the start of instructions is unknown. False: the
  * attachment is skipped, with a message. */
-static bool check_extent(const struct search *q, const struct found_function *f)
+static bool check_extent(const struct probe_search *q, const struct found_function *f)
 {
 	static const char tag[] = "outside-function";
 	bool is_entry =
@@ -126,7 +126,7 @@ static void lose_at_return(struct attachment *at, struct argument *args)
 }
 
 /* The names and types of a function's parameters and of its result, where the clause uses them. */
-static int add_types(struct search *q, const struct found_function *f, struct attachment *at)
+static int add_types(struct probe_search *q, const struct found_function *f, struct attachment *at)
 {
 	const struct uses *u = q->clause->uses;
 	bool is_return = q->spec->type == PROBE_URETPROBE;
@@ -154,7 +154,7 @@ static int add_types(struct search *q, const struct found_function *f, struct at
 
 static int add_function(void *arg, const struct found_function *f)
 {
-	struct search *q = arg;
+	struct probe_search *q = arg;
 	struct arena *a = &q->s->arena;
 	uint64_t plus = added(q);
 	struct str name = function_probe_name(q, f, plus);
@@ -196,7 +196,7 @@ static int add_function(void *arg, const struct found_function *f)
 }
 
 /* The name in a query: a pattern, or uprobe:PATH:0x1234, the instruction at a link-time address. */
-int resolve_function(struct search *q)
+int resolve_function(struct probe_search *q)
 {
 	const struct probe_spec *spec = q->spec;
 	struct find_query query = {.pid = q->s->options.pid,

@@ -23,8 +23,8 @@ static struct argument word_at(uint64_t offset, struct str name, const struct ct
 }
 
 /* An argument for each of the parameters from `p` on; `most` when they are not known. */
-static int add_words(struct search *q, const struct ctype_param *p, bool is_known, unsigned most,
-		     struct attach *at)
+static int add_words(struct probe_search *q, const struct ctype_param *p, bool is_known,
+		     unsigned most, struct attach *at)
 {
 	struct argument *args = arena_array(&q->s->arena, struct argument, most);
 	unsigned count = 0;
@@ -44,7 +44,7 @@ static int add_words(struct search *q, const struct ctype_param *p, bool is_know
 /* The first parameter of the function that calls what is attached is not of the tracepoint. */
 static int add_raw(void *arg, struct str name, const struct ctype *function)
 {
-	struct search *q = arg;
+	struct probe_search *q = arg;
 	struct arena *a = &q->s->arena;
 	struct str probe = arena_printf(a, "rawtracepoint:%.*s", STR_FMT(name));
 	struct attachment attachment = {.attach = {.kind = ATTACH_RAW, .arch = arch_host()}};
@@ -70,7 +70,7 @@ bool kernel_has_module(struct arena *a, struct str module)
 	return path.ptr && str_index(module, '/') < 0 && !access(path.ptr, F_OK);
 }
 
-int resolve_raw(struct search *q)
+int resolve_raw(struct probe_search *q)
 {
 	const struct script_source *source = q->source;
 
@@ -91,7 +91,7 @@ static bool is_wide(const struct ctype *t, const struct ctype_machine *m)
 
 /* What is passed to the function: of fentry the words that the kernel hands over, of a kprobe
  * registers. */
-static int function_words(struct search *q, const struct ctype *type, struct attach *at)
+static int function_words(struct probe_search *q, const struct ctype *type, struct attach *at)
 {
 	const struct arch *arch = at->arch;
 	struct ctype_machine m = ctype_machine_of(arch->machine, arch->word);
@@ -109,7 +109,7 @@ static int function_words(struct search *q, const struct ctype *type, struct att
 	return 0;
 }
 
-static int register_arguments(struct search *q, struct attach *at)
+static int register_arguments(struct probe_search *q, struct attach *at)
 {
 	struct argument *args =
 		arena_array(&q->s->arena, struct argument, at->arch->call_reg_count + 1u);
@@ -140,7 +140,7 @@ static int add_kernel_function(void *arg, const struct kernel_function *f)
 		[PROBE_FENTRY] = ATTACH_FENTRY, [PROBE_FEXIT]     = ATTACH_FEXIT,
 	};
 	/* clang-format on */
-	struct search *q = arg;
+	struct probe_search *q = arg;
 	struct arena *a = &q->s->arena;
 	const struct probe_spec *spec = q->spec;
 	struct str module = spec->provider, probe;
@@ -181,7 +181,7 @@ bool kernel_has_function(const struct script_source *source, struct str name)
 	return !source->kernel_symbol || !source->kernel_symbol(source->self, name, &address, NULL);
 }
 
-int resolve_kernel_function(struct search *q)
+int resolve_kernel_function(struct probe_search *q)
 {
 	const struct script_source *source = q->source;
 	struct kernel_function only = {.name = q->spec->name};
@@ -204,7 +204,7 @@ const struct ctype_member *context_member(const struct ctype_member *m)
 }
 
 /* A struct of the kernel has what iter:task hands over, and a function is what iterates. */
-int resolve_iter(struct search *q)
+int resolve_iter(struct probe_search *q)
 {
 	const struct script_source *source = q->source;
 	struct arena *a = &q->s->arena;

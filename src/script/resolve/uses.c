@@ -25,14 +25,14 @@ static bool shows_float(struct str format, unsigned value)
 	return false;
 }
 
-struct walk {
+struct uses_walk {
 	struct arena *arena;
 	const struct builtins *builtins;
 	struct uses *uses;
 	int err;
 };
 
-static void add_field(struct walk *w, struct str name)
+static void add_field(struct uses_walk *w, struct str name)
 {
 	struct uses *u = w->uses;
 
@@ -51,7 +51,7 @@ static void set_bit(uint64_t *bits, unsigned n)
 	bits[n / 64] |= UINT64_C(1) << (n % 64);
 }
 
-static void walk_builtin(struct walk *w, const struct expr *e)
+static void walk_builtin(struct uses_walk *w, const struct expr *e)
 {
 	const struct function *f = function_find(w->builtins, e->text);
 	unsigned number;
@@ -71,9 +71,9 @@ static void walk_builtin(struct walk *w, const struct expr *e)
 			set_bit(w->uses->floats, number);
 }
 
-static void walk_body(struct walk *w, const struct stmt *s);
+static void walk_body(struct uses_walk *w, const struct stmt *s);
 
-static void walk_expr(struct walk *w, const struct expr *e)
+static void walk_expr(struct uses_walk *w, const struct expr *e)
 {
 	if (!e)
 		return;
@@ -86,7 +86,7 @@ static void walk_expr(struct walk *w, const struct expr *e)
 	walk_body(w, e->body);
 }
 
-static void walk_body(struct walk *w, const struct stmt *s)
+static void walk_body(struct uses_walk *w, const struct stmt *s)
 {
 	for (; s; s = s->next) {
 		walk_expr(w, s->target);
@@ -99,7 +99,7 @@ static void walk_body(struct walk *w, const struct stmt *s)
 
 int uses_find(struct script *s, const struct tree_clause *c, struct uses *out)
 {
-	struct walk w = {.arena = &s->arena, .builtins = s->builtins, .uses = out};
+	struct uses_walk w = {.arena = &s->arena, .builtins = s->builtins, .uses = out};
 
 	memset(out, 0, sizeof(*out));
 	walk_expr(&w, c->predicate);
