@@ -18,6 +18,15 @@ need_git() {
 	scripts/shape
 }
 
+@test "a measure of src that is above its limit is named" {
+	need_git
+	printf 'ring 1 1 # files\nfolder-files 1000 25\n' >"$BATS_TEST_TMPDIR/limits"
+	LIMITS="$BATS_TEST_TMPDIR/limits" run scripts/measures
+	[ "$status" -eq 1 ]
+	[ "$(grep -c "it has grown" <<<"$output")" -eq 1 ]
+	[[ "$output" == *"ring "*" 1       1  it has grown: see scripts/measures -v"* ]]
+}
+
 # Other versions of clang-format break other lines.
 @test "sources are formatted" {
 	need_git
