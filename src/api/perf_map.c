@@ -88,7 +88,7 @@ static int read_answer(struct str text, struct diag *d)
 	return -ENOTSUP;
 }
 
-static int ask(pid_t pid, struct diag *d)
+static int ask_agent(pid_t pid, struct diag *d)
 {
 	enum lang_answer answer = LANG_ANSWER_NONE;
 	struct buf text = BUF_INIT;
@@ -140,7 +140,7 @@ NOPAL_EXPORT int nopal_lang_perf_map(pid_t pid, nopal_output_fn *output, void *a
 		diag_hint(d, "start it without that option");
 	}
 	if (!err)
-		err = ask(pid, d);
+		err = ask_agent(pid, d);
 	if (!err)
 		print_map(pid, flags.keeps_frames, &out);
 	if (out.len && !out.failed)

@@ -75,7 +75,7 @@ NOPAL_EXPORT char *nopal_show_count(uint64_t n)
 	return out.ptr;
 }
 
-static int give(struct buf *text, nopal_text_fn *fn, void *arg)
+static int hand_over_text(struct buf *text, nopal_text_fn *fn, void *arg)
 {
 	int err = text->failed ? -ENOMEM : 0;
 
@@ -96,7 +96,7 @@ NOPAL_EXPORT int nopal_show_table(const struct nopal_column *columns, unsigned c
 		columns_add(&table, str_from(cells[i]));
 	columns_print(&table, look, &text);
 	columns_free(&table);
-	return give(&text, fn, arg);
+	return hand_over_text(&text, fn, arg);
 }
 
 /* ---- histograms */
@@ -124,7 +124,8 @@ NOPAL_EXPORT void nopal_histogram_free(struct nopal_histogram *h)
 	free(h);
 }
 
-static int combine(struct nopal_histogram *to, const struct nopal_histogram *h, bool subtract)
+static int combine_histograms(struct nopal_histogram *to, const struct nopal_histogram *h,
+			      bool subtract)
 {
 	if (!type_equal(&to->type, &h->type))
 		return -EINVAL;
@@ -135,13 +136,13 @@ static int combine(struct nopal_histogram *to, const struct nopal_histogram *h, 
 
 NOPAL_EXPORT int nopal_histogram_add(struct nopal_histogram *to, const struct nopal_histogram *h)
 {
-	return combine(to, h, false);
+	return combine_histograms(to, h, false);
 }
 
 NOPAL_EXPORT int nopal_histogram_subtract(struct nopal_histogram *to,
 					  const struct nopal_histogram *h)
 {
-	return combine(to, h, true);
+	return combine_histograms(to, h, true);
 }
 
 NOPAL_EXPORT uint64_t nopal_histogram_count(const struct nopal_histogram *h)
@@ -185,5 +186,5 @@ NOPAL_EXPORT int nopal_histogram_print(const struct nopal_histogram *h,
 
 	powers.hidden_bits = powers.bits;
 	draw_histogram(&powers, str_of((const char *)h->counts, type_memory(&powers)), look, &text);
-	return give(&text, fn, arg);
+	return hand_over_text(&text, fn, arg);
 }

@@ -64,7 +64,7 @@ static size_t argument_len(struct str text)
 }
 
 /* The value of a constant as its size and sign make it: 4@$-1 is 4294967295. */
-static int64_t fit(const struct operand *o, int64_t value)
+static int64_t fit_constant(const struct operand *o, int64_t value)
 {
 	unsigned drop = 64 - 8 * o->size;
 
@@ -121,7 +121,7 @@ static const char *size_refusal(const struct operand *o, const struct arch *arch
 	return NULL;
 }
 
-static void clear(struct operand *o, struct str raw)
+static void clear_operand(struct operand *o, struct str raw)
 {
 	*o = (struct operand){
 		.reg = REG_NONE,
@@ -140,7 +140,7 @@ static void set_size(struct operand *o, uint32_t bytes)
 /* Nothing that was half understood may be used. */
 static void refuse_all(struct operand *o, struct head head, const char *why)
 {
-	clear(o, o->raw);
+	clear_operand(o, o->raw);
 	o->kind = OPERAND_BAD;
 	set_size(o, head.size);
 	o->is_signed = head.is_signed;
@@ -162,7 +162,7 @@ static void parse_one(const struct arch *arch, operand_parser *parse, struct str
 	struct head head = scan_head(raw);
 	const char *refusal;
 
-	clear(out, raw);
+	clear_operand(out, raw);
 	if (head.present)
 		text = str_of(raw.ptr + head.len, raw.len - head.len);
 	else
@@ -181,7 +181,7 @@ static void parse_one(const struct arch *arch, operand_parser *parse, struct str
 		out->is_signed = out->is_float = false;
 	}
 	if (!out->symbol.len)
-		out->value = fit(out, out->value);
+		out->value = fit_constant(out, out->value);
 	refusal = size_refusal(out, arch);
 	if (refusal) {
 		out->kind = OPERAND_BAD;
@@ -224,7 +224,7 @@ void operand_resolve(struct operand *o, uint64_t number)
 		sum = (uint64_t)((int64_t)(sum << (64 - bits)) >> (64 - bits));
 	else if (bits)
 		sum &= (UINT64_C(1) << bits) - 1;
-	o->value = fit(o, (int64_t)sum);
+	o->value = fit_constant(o, (int64_t)sum);
 	o->symbol = str_of("", 0);
 }
 
@@ -295,7 +295,7 @@ static void set_call_operand(const struct arch *arch, struct operand *o, enum op
 {
 	const struct arch_reg *reg = arch_find_reg(arch, str_from(arch_reg_name(arch, id)));
 
-	clear(o, str_of("", 0));
+	clear_operand(o, str_of("", 0));
 	set_size(o, arch->word);
 	if (kind == OPERAND_REG)
 		operand_set_reg(o, arch, reg);

@@ -104,7 +104,7 @@ struct decoder {
 	bool rex, rex_w;
 };
 
-static bool take(struct decoder *c, unsigned char *byte)
+static bool take_byte(struct decoder *c, unsigned char *byte)
 {
 	if (c->at >= c->len)
 		return false;
@@ -112,7 +112,7 @@ static bool take(struct decoder *c, unsigned char *byte)
 	return true;
 }
 
-static bool skip(struct decoder *c, size_t count)
+static bool skip_bytes(struct decoder *c, size_t count)
 {
 	if (c->len - c->at < count)
 		return false;
@@ -131,7 +131,7 @@ static bool take_modrm(struct decoder *c, unsigned *reg)
 	unsigned char modrm, sib = 0;
 	unsigned mod, rm;
 
-	if (!take(c, &modrm))
+	if (!take_byte(c, &modrm))
 		return false;
 	mod = modrm >> 6;
 	rm = modrm & 7;
@@ -139,19 +139,19 @@ static bool take_modrm(struct decoder *c, unsigned *reg)
 	if (mod == 3)
 		return true;
 	if (c->addr67 && !c->is_64)
-		return skip(c, mod == 1 ? 1 : mod == 2 || rm == 6 ? 2 : 0);
-	if (rm == 4 && !take(c, &sib))
+		return skip_bytes(c, mod == 1 ? 1 : mod == 2 || rm == 6 ? 2 : 0);
+	if (rm == 4 && !take_byte(c, &sib))
 		return false;
 	if (mod == 1)
-		return skip(c, 1);
-	return mod == 2 || rm == 5 || (rm == 4 && (sib & 7) == 5) ? skip(c, 4) : true;
+		return skip_bytes(c, 1);
+	return mod == 2 || rm == 5 || (rm == 4 && (sib & 7) == 5) ? skip_bytes(c, 4) : true;
 }
 
 static bool skip_modrm(struct decoder *c, size_t immediate)
 {
 	unsigned reg;
 
-	return take_modrm(c, &reg) && skip(c, immediate);
+	return take_modrm(c, &reg) && skip_bytes(c, immediate);
 }
 
 /* test has an immediate, the others of its group have none. */
@@ -159,7 +159,7 @@ static bool skip_group(struct decoder *c, size_t immediate)
 {
 	unsigned reg;
 
-	return take_modrm(c, &reg) && skip(c, reg < 2 ? immediate : 0);
+	return take_modrm(c, &reg) && skip_bytes(c, reg < 2 ? immediate : 0);
 }
 
 /* The forms that all tables share. */
@@ -167,20 +167,20 @@ static bool skip_operands(struct decoder *c, char form)
 {
 	switch (form) {
 	case '.': return true;
-	case 'b': return skip(c, 1);
-	case 'w': return skip(c, 2);
-	case 'z': return skip(c, operand_bytes(c));
-	case 'v': return skip(c, c->rex_w ? 8 : operand_bytes(c));
-	case 'e': return skip(c, 3);
-	case 'f': return skip(c, 2 + operand_bytes(c));
-	case 'o': return skip(c, c->is_64 ? (c->addr67 ? 4 : 8) : c->addr67 ? 2 : 4);
+	case 'b': return skip_bytes(c, 1);
+	case 'w': return skip_bytes(c, 2);
+	case 'z': return skip_bytes(c, operand_bytes(c));
+	case 'v': return skip_bytes(c, c->rex_w ? 8 : operand_bytes(c));
+	case 'e': return skip_bytes(c, 3);
+	case 'f': return skip_bytes(c, 2 + operand_bytes(c));
+	case 'o': return skip_bytes(c, c->is_64 ? (c->addr67 ? 4 : 8) : c->addr67 ? 2 : 4);
 	case 'j':
 		/* 66 before a near branch of 64-bit code: AMD's CPUs cut the distance to 16 bits,
 		 * Intel's do not. Where they differ the length is unknown. */
 		if (c->is_64)
-			return (!c->size66 || c->rex_w) && skip(c, 4);
-		return skip(c, operand_bytes(c));
-	case '8': return skip(c, 1);
+			return (!c->size66 || c->rex_w) && skip_bytes(c, 4);
+		return skip_bytes(c, operand_bytes(c));
+	case '8': return skip_bytes(c, 1);
 	case 'm': return skip_modrm(c, 0);
 	case 'B':
 	case '3': return skip_modrm(c, 1);
@@ -196,13 +196,13 @@ static bool skip_second(struct decoder *c)
 	unsigned char opcode;
 	char form;
 
-	if (!take(c, &opcode))
+	if (!take_byte(c, &opcode))
 		return false;
 	form = second[opcode];
 	if (form == 'M')
-		return skip(c, 1) && skip_modrm(c, 0);
+		return skip_bytes(c, 1) && skip_modrm(c, 0);
 	if (form == 'A')
-		return skip(c, 1) && skip_modrm(c, 1);
+		return skip_bytes(c, 1) && skip_modrm(c, 1);
 	if (form == 'q') /* extrq and insertq of SSE4a; else vmread */
 		return skip_modrm(c, c->size66 || c->repeat ? 2 : 0);
 	return skip_operands(c, form);
@@ -214,7 +214,7 @@ static bool skip_vector(struct decoder *c, unsigned map)
 	unsigned char opcode;
 	char form;
 
-	if (c->size66 || c->locked || c->rex || !take(c, &opcode))
+	if (c->size66 || c->locked || c->rex || !take_byte(c, &opcode))
 		return false;
 	if (map == 3)
 		return skip_modrm(c, 1);
@@ -239,9 +239,9 @@ static bool skip_xop(struct decoder *c)
 	map = c->bytes[c->at] & 0x1f;
 	if (map < 8)
 		return skip_modrm(c, 0);
-	if (map > 10 || c->size66 || c->locked || c->rex || !take(c, &first))
+	if (map > 10 || c->size66 || c->locked || c->rex || !take_byte(c, &first))
 		return false;
-	return skip(c, 2) && skip_modrm(c, map == 8 ? 1 : map == 9 ? 0 : 4);
+	return skip_bytes(c, 2) && skip_modrm(c, map == 8 ? 1 : map == 9 ? 0 : 4);
 }
 
 static bool skip_opcode(struct decoder *c, unsigned char opcode)
@@ -259,13 +259,13 @@ static bool skip_opcode(struct decoder *c, unsigned char opcode)
 	if (!c->is_64 && (c->at >= c->len || c->bytes[c->at] >> 6 != 3))
 		return skip_modrm(c, 0);
 	if (form == 'V')
-		return skip(c, 1) && skip_vector(c, 1);
-	if (!take(c, &first) || !take(c, &second_byte))
+		return skip_bytes(c, 1) && skip_vector(c, 1);
+	if (!take_byte(c, &first) || !take_byte(c, &second_byte))
 		return false;
 	if (form == 'W')
 		return (first & 0x1f) <= 3 && skip_vector(c, first & 0x1f);
 	/* EVEX: bit 3 of the first byte is 0, bit 2 of the second is 1; others are too new. */
-	return skip(c, 1) && !(first & 8) && second_byte & 4 && skip_vector(c, first & 7);
+	return skip_bytes(c, 1) && !(first & 8) && second_byte & 4 && skip_vector(c, first & 7);
 }
 
 /* Prefixes, the last of which may be REX; a REX that another prefix follows has no effect. */
@@ -273,7 +273,7 @@ static bool take_prefixes(struct decoder *c, unsigned char *opcode)
 {
 	const char *table = c->is_64 ? wide : narrow;
 
-	while (take(c, opcode)) {
+	while (take_byte(c, opcode)) {
 		char form = table[*opcode];
 
 		if (form != 'p' && form != 'r')

@@ -64,7 +64,8 @@ NOPAL_EXPORT void nopal_provider_files_leave_unchecked(struct nopal_provider_fil
 }
 
 /* Hand over the bytes, or report that memory ran out. */
-static int give(struct buf *out, int err, char **bytes, size_t *len, struct nopal_diag *d)
+static int hand_over_bytes(struct buf *out, int err, char **bytes, size_t *len,
+			   struct nopal_diag *d)
 {
 	if (!err && out->failed)
 		err = diag_error(diag_inner(d), -ENOMEM, "no-memory", "out of memory");
@@ -83,7 +84,7 @@ NOPAL_EXPORT int nopal_provider_files_header(struct nopal_provider_files *p, con
 	struct buf out = BUF_INIT;
 
 	provider_header(&p->file, str_from(name), !p->unchecked, &out);
-	return give(&out, 0, text, len, d);
+	return hand_over_bytes(&out, 0, text, len, d);
 }
 
 NOPAL_EXPORT int nopal_provider_files_object(struct nopal_provider_files *p, const char *target,
@@ -92,8 +93,9 @@ NOPAL_EXPORT int nopal_provider_files_object(struct nopal_provider_files *p, con
 	struct buf out = BUF_INIT;
 	struct str triple = str_from(target ? target : elf_host_triple());
 
-	return give(&out, provider_object(&p->file, triple, p->shared, &out, diag_inner(d)),
-		    (char **)bytes, len, d);
+	return hand_over_bytes(&out,
+			       provider_object(&p->file, triple, p->shared, &out, diag_inner(d)),
+			       (char **)bytes, len, d);
 }
 
 NOPAL_EXPORT const char *nopal_provider_files_variant(const char *target, const char *mode)

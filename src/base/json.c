@@ -3,7 +3,7 @@
 
 #include "base/utf8.h"
 
-static void separate(struct json *j)
+static void separate_values(struct json *j)
 {
 	if (j->comma)
 		buf_text(j->out, ", ");
@@ -12,7 +12,7 @@ static void separate(struct json *j)
 
 void json_open(struct json *j, char bracket)
 {
-	separate(j);
+	separate_values(j);
 	buf_char(j->out, bracket);
 	j->comma = false;
 }
@@ -60,7 +60,7 @@ static void add_quoted(struct buf *out, struct str s)
 
 void json_key_str(struct json *j, struct str key)
 {
-	separate(j);
+	separate_values(j);
 	add_quoted(j->out, key);
 	buf_text(j->out, ": ");
 	j->comma = false;
@@ -73,7 +73,7 @@ void json_key(struct json *j, const char *key)
 
 void json_str(struct json *j, struct str s)
 {
-	separate(j);
+	separate_values(j);
 	add_quoted(j->out, s);
 }
 
@@ -90,19 +90,19 @@ void json_pair(struct json *j, const char *key, struct str s)
 
 void json_s64(struct json *j, int64_t value)
 {
-	separate(j);
+	separate_values(j);
 	buf_s64(j->out, value);
 }
 
 void json_u64(struct json *j, uint64_t value)
 {
-	separate(j);
+	separate_values(j);
 	buf_u64(j->out, value);
 }
 
 void json_hex(struct json *j, uint64_t value)
 {
-	separate(j);
+	separate_values(j);
 	buf_text(j->out, "\"0x");
 	buf_hex(j->out, value);
 	buf_char(j->out, '"');
@@ -110,6 +110,6 @@ void json_hex(struct json *j, uint64_t value)
 
 void json_bool(struct json *j, bool value)
 {
-	separate(j);
+	separate_values(j);
 	buf_text(j->out, value ? "true" : "false");
 }

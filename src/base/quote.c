@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-static char peek(const struct span *at, size_t ahead)
+static char peek_byte(const struct span *at, size_t ahead)
 {
 	return at->at + ahead < at->source.len ? at->source.ptr[at->at + ahead] : '\0';
 }
@@ -13,8 +13,8 @@ static unsigned escape_number(struct span *at, unsigned base, int most)
 {
 	unsigned value = 0;
 
-	for (int i = 0; i < most && hex_digit(peek(at, 0)) < base; i++, at->at++)
-		value = value * base + hex_digit(peek(at, 0));
+	for (int i = 0; i < most && hex_digit(peek_byte(at, 0)) < base; i++, at->at++)
+		value = value * base + hex_digit(peek_byte(at, 0));
 	return value;
 }
 
@@ -24,7 +24,7 @@ static int read_escape(struct span *at, bool is_argument, struct buf *out, struc
 {
 	static const char from[] = "ntrabfv\\\"'", to[] = "\n\t\r\a\b\f\v\\\"'";
 	struct span start = *at;
-	char c = peek(at, 1);
+	char c = peek_byte(at, 1);
 	const char *known = c ? strchr(from, c) : NULL;
 
 	at->at++;
@@ -43,7 +43,7 @@ static int read_escape(struct span *at, bool is_argument, struct buf *out, struc
 		at->at++;
 	if (known) {
 		buf_char(out, to[known - from]);
-	} else if (c == 'x' && hex_digit(peek(at, 0)) < 16) {
+	} else if (c == 'x' && hex_digit(peek_byte(at, 0)) < 16) {
 		buf_char(out, (char)escape_number(at, 16, 2));
 	} else if (is_argument) {
 		buf_char(out, c);
@@ -59,8 +59,8 @@ int quote_read(struct span *at, bool is_argument, struct buf *out, struct diag *
 {
 	struct span start = *at;
 
-	for (at->at++; at->at < at->source.len && (is_argument || peek(at, 0) != '\n');) {
-		char c = peek(at, 0);
+	for (at->at++; at->at < at->source.len && (is_argument || peek_byte(at, 0) != '\n');) {
+		char c = peek_byte(at, 0);
 
 		if (c == '\\') {
 			if (read_escape(at, is_argument, out, d))

@@ -246,7 +246,7 @@ static bool has_letters(struct str whole, struct str part)
 
 /* Of names that are as near, one that only lacks letters ("prinf" is printf), then one that is as
  * long ("prinft" is printf, not print). */
-static unsigned likeness(struct str wanted, struct str name)
+static unsigned measure_likeness(struct str wanted, struct str name)
 {
 	return has_letters(name, wanted) ? 2 : name.len == wanted.len;
 }
@@ -257,7 +257,7 @@ bool guess_offer(struct guess *g, struct str wanted, struct str name)
 
 	if (distance > g->nearest ||
 	    (distance == g->nearest &&
-	     (!g->best.len || likeness(wanted, name) <= likeness(wanted, g->best))))
+	     (!g->best.len || measure_likeness(wanted, name) <= measure_likeness(wanted, g->best))))
 		return false;
 	g->nearest = distance;
 	g->best = name;

@@ -58,7 +58,7 @@ static int end_seize(pid_t tid, bool is_seized)
 	return err;
 }
 
-static int seize(pid_t tid, unsigned long options)
+static int seize_thread(pid_t tid, unsigned long options)
 {
 	return ptrace(PTRACE_SEIZE, tid, NULL, (void *)options) ? -errno : 0;
 }
@@ -68,14 +68,14 @@ int tracees_seize(pid_t tid, unsigned long options)
 	int err, noted;
 
 	if (!own)
-		return seize(tid, options);
+		return seize_thread(tid, options);
 	begin_seize();
-	err = seize(tid, options);
+	err = seize_thread(tid, options);
 	noted = end_seize(tid, !err);
 	return err ? err : noted;
 }
 
-static void *run(void *arg)
+static void *run_errand(void *arg)
 {
 	own = arg;
 	own->result = own->fn(own->arg);
@@ -102,7 +102,7 @@ static void collect_ends(struct errand *e, unsigned *seen)
 	pthread_mutex_unlock(&e->lock);
 }
 
-static void join(struct errand *e, pthread_t thread)
+static void join_thread(struct errand *e, pthread_t thread)
 {
 	struct timespec until;
 	unsigned seen = 0;
@@ -126,14 +126,14 @@ int tracees_apart(int (*fn)(void *arg), void *arg)
 	/* Signals are for the threads of the caller's program. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&thread, NULL, run, &e);
+	err = pthread_create(&thread, NULL, run_errand, &e);
 	if (!err) {
 		/* Each stop of a thread sends one: it would wake this thread for nothing. */
 		sigset_t meanwhile = old;
 
 		sigaddset(&meanwhile, SIGCHLD);
 		pthread_sigmask(SIG_SETMASK, &meanwhile, NULL);
-		join(&e, thread);
+		join_thread(&e, thread);
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	free(e.seized);

@@ -94,7 +94,7 @@ bool btf_read(const struct btf *b, uint32_t index, struct btf_type *out)
 
 /* ---- Opening ---- */
 
-static int refuse(struct str name, const char *what, struct diag *d)
+static int refuse_btf(struct str name, const char *what, struct diag *d)
 {
 	return diag_error(d, -EBADMSG, "corrupt-btf", "'%.*s' has damaged types: %s", STR_FMT(name),
 			  what);
@@ -112,13 +112,13 @@ static int find_types(struct btf *b, struct str name, struct diag *d)
 		return -ENOMEM;
 	for (; at < b->types.len; at = next) {
 		if (!read_type(b, at, &t, &ignored, &next))
-			return refuse(name, "a type is cut off, or of an unknown kind", d);
+			return refuse_btf(name, "a type is cut off, or of an unknown kind", d);
 		if (array_grow(b->offsets, b->count, cap))
 			return -ENOMEM;
 		b->offsets[b->count++] = (uint32_t)at;
 	}
 	if (b->count > UINT32_MAX - b->first_id)
-		return refuse(name, "too many types", d);
+		return refuse_btf(name, "too many types", d);
 	b->made = calloc(b->count + 1u, sizeof(*b->made));
 	return b->made ? 0 : -ENOMEM;
 }
@@ -136,17 +136,17 @@ static int read_header(struct btf *b, struct str bytes, struct str name, struct 
 	if (magic == __builtin_bswap16(MAGIC))
 		b->big_endian = c.big_endian = true;
 	else if (magic != MAGIC)
-		return refuse(name, "it does not begin as BTF does", d);
+		return refuse_btf(name, "it does not begin as BTF does", d);
 	cursor_u8(&c, &version);
 	cursor_skip(&c, 1);
 	cursor_u32(&c, &length);
 	for (size_t i = 0; i < 4; i++)
 		cursor_u32(&c, &words[i]);
 	if (c.failed || version != 1)
-		return refuse(name, "its header is cut off, or of an unknown version", d);
+		return refuse_btf(name, "its header is cut off, or of an unknown version", d);
 	for (size_t i = 0; i < 4; i += 2)
 		if ((uint64_t)length + words[i] + words[i + 1] > bytes.len)
-			return refuse(name, "a part is outside the file", d);
+			return refuse_btf(name, "a part is outside the file", d);
 	b->types = str_of(bytes.ptr + length + words[0], words[1]);
 	b->strings = str_of(bytes.ptr + length + words[2], words[3]);
 	return 0;
@@ -160,7 +160,7 @@ static int open_bytes(struct btf *b, struct str bytes, struct str name, struct d
 	b->first_id = 1;
 	if (b->base) {
 		if (b->base->strings.len > UINT32_MAX - b->base->first_string)
-			return refuse(name, "too many types", d);
+			return refuse_btf(name, "too many types", d);
 		b->first_id = b->base->first_id + b->base->count;
 		b->first_string = b->base->first_string + (uint32_t)b->base->strings.len;
 	}
@@ -192,7 +192,7 @@ int btf_open_memory(const void *bytes, size_t len, struct str name, struct btf *
 
 /* The bytes of sysfs do not change and can be mapped by newer kernels; others are read, since a
  * file may be truncated while it is mapped. */
-static int load(int fd, struct btf *b)
+static int load_btf(int fd, struct btf *b)
 {
 	struct buf text = BUF_INIT;
 	struct statfs fs;
@@ -226,7 +226,7 @@ int btf_open(const char *path, struct btf *base, struct btf **out, struct diag *
 		return -ENOMEM;
 	b->base = base;
 	fd = file_open_regular(path, 0);
-	err = fd < 0 ? fd : load(fd, b);
+	err = fd < 0 ? fd : load_btf(fd, b);
 	if (err && err != -ENOMEM)
 		diag_error(d, err, "no-btf", "types of the kernel cannot be read from '%s': %s",
 			   path, strerror(-err));

@@ -66,8 +66,8 @@ static struct ctype *make_declaration(struct btf *b, const struct btf_type *t)
 	return made;
 }
 
-static struct ctype *wrap(struct btf *b, enum ctype_kind kind, const struct btf_type *t,
-			  uint32_t target, int *err)
+static struct ctype *wrap_type(struct btf *b, enum ctype_kind kind, const struct btf_type *t,
+			       uint32_t target, int *err)
 {
 	const struct ctype *to;
 	struct ctype *made;
@@ -92,7 +92,7 @@ static struct ctype *make_array(struct btf *b, const struct btf_type *t, int *er
 	cursor_u32(&c, &of);
 	cursor_u32(&c, &index);
 	cursor_u32(&c, &count);
-	made = wrap(b, CTYPE_ARRAY, t, of, err);
+	made = wrap_type(b, CTYPE_ARRAY, t, of, err);
 	if (!made)
 		return NULL;
 	made->bound = arena_printf(&b->arena, "%u", count);
@@ -100,7 +100,7 @@ static struct ctype *make_array(struct btf *b, const struct btf_type *t, int *er
 }
 
 /* The same type with a qualifier. */
-static struct ctype *qualify(struct btf *b, const struct btf_type *t, int *err)
+static struct ctype *qualify_type(struct btf *b, const struct btf_type *t, int *err)
 {
 	unsigned qualifier = t->kind == BTF_CONST      ? CTYPE_CONST
 			     : t->kind == BTF_VOLATILE ? CTYPE_VOLATILE
@@ -146,14 +146,14 @@ static int add_params(struct btf *b, const struct btf_type *t, struct ctype *mad
 
 static struct ctype *make_function(struct btf *b, const struct btf_type *t, int *err)
 {
-	struct ctype *made = wrap(b, CTYPE_FUNCTION, t, t->target, err);
+	struct ctype *made = wrap_type(b, CTYPE_FUNCTION, t, t->target, err);
 
 	if (made)
 		*err = add_params(b, t, made);
 	return *err ? NULL : made;
 }
 
-static struct ctype *make(struct btf *b, const struct btf_type *t, uint32_t id, int *err)
+static struct ctype *make_type(struct btf *b, const struct btf_type *t, uint32_t id, int *err)
 {
 	switch (t->kind) {
 	case BTF_INT: return make_int(b, t);
@@ -163,15 +163,15 @@ static struct ctype *make(struct btf *b, const struct btf_type *t, uint32_t id, 
 	case BTF_ENUM:
 	case BTF_ENUM64: return make_open(b, t, id);
 	case BTF_FWD: return make_declaration(b, t);
-	case BTF_PTR: return wrap(b, CTYPE_POINTER, t, t->target, err);
-	case BTF_TYPEDEF: return wrap(b, CTYPE_NAMED, t, t->target, err);
+	case BTF_PTR: return wrap_type(b, CTYPE_POINTER, t, t->target, err);
+	case BTF_TYPEDEF: return wrap_type(b, CTYPE_NAMED, t, t->target, err);
 	case BTF_ARRAY: return make_array(b, t, err);
 	case BTF_FUNC_PROTO: return make_function(b, t, err);
 	case BTF_FUNC: /* its name is that of the function, not of the type */
 	case BTF_CONST:
 	case BTF_VOLATILE:
 	case BTF_RESTRICT:
-	case BTF_TYPE_TAG: return qualify(b, t, err);
+	case BTF_TYPE_TAG: return qualify_type(b, t, err);
 	default: *err = -EBADMSG; return NULL;
 	}
 }
@@ -200,7 +200,7 @@ int btf_make(struct btf *b, uint32_t id, const struct ctype **out)
 		return -EBADMSG;
 	b->made[index] = &b->in_work;
 	b->reader.depth++;
-	made = make(b, &t, id, &err);
+	made = make_type(b, &t, id, &err);
 	b->reader.depth--;
 	b->made[index] = made;
 	if (!made)

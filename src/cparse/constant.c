@@ -35,12 +35,12 @@ static const struct c_operator *operator_here(const struct c_parser *p)
 	return NULL;
 }
 
-static int64_t shift(int64_t a, int64_t by, bool left)
+static int64_t shift_bits(int64_t a, int64_t by, bool left)
 {
 	return left ? (int64_t)((uint64_t)a << (by & 63)) : a >> (by & 63);
 }
 
-static int64_t divide(struct c_parser *p, int64_t a, int64_t b, bool wants_rest)
+static int64_t divide_numbers(struct c_parser *p, int64_t a, int64_t b, bool wants_rest)
 {
 	if (!b)
 		parser_fail(p, p->last, "division-by-zero", "division by zero in a constant");
@@ -49,7 +49,7 @@ static int64_t divide(struct c_parser *p, int64_t a, int64_t b, bool wants_rest)
 	return wants_rest ? a % b : a / b;
 }
 
-static int64_t compute(struct c_parser *p, const struct c_operator *op, int64_t a, int64_t b)
+static int64_t compute_binary(struct c_parser *p, const struct c_operator *op, int64_t a, int64_t b)
 {
 	switch (op->text[0]) {
 	case '|': return op->text[1] ? a || b : a | b;
@@ -57,12 +57,13 @@ static int64_t compute(struct c_parser *p, const struct c_operator *op, int64_t 
 	case '^': return a ^ b;
 	case '=': return a == b;
 	case '!': return a != b;
-	case '<': return op->text[1] == '<' ? shift(a, b, true) : op->text[1] ? a <= b : a < b;
-	case '>': return op->text[1] == '>' ? shift(a, b, false) : op->text[1] ? a >= b : a > b;
+	case '<': return op->text[1] == '<' ? shift_bits(a, b, true) : op->text[1] ? a <= b : a < b;
+	case '>':
+		return op->text[1] == '>' ? shift_bits(a, b, false) : op->text[1] ? a >= b : a > b;
 	case '+': return (int64_t)((uint64_t)a + (uint64_t)b);
 	case '-': return (int64_t)((uint64_t)a - (uint64_t)b);
 	case '*': return (int64_t)((uint64_t)a * (uint64_t)b);
-	default: return divide(p, a, b, op->text[0] == '%');
+	default: return divide_numbers(p, a, b, op->text[0] == '%');
 	}
 }
 
@@ -155,7 +156,7 @@ static int64_t parse_binary(struct c_parser *p, int precedence)
 		parser_advance(p);
 		if (op->text[1])
 			parser_advance(p);
-		a = compute(p, op, a, parse_binary(p, op->precedence + 1));
+		a = compute_binary(p, op, a, parse_binary(p, op->precedence + 1));
 	}
 	return a;
 }

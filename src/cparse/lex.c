@@ -26,12 +26,12 @@ static bool is_letter(char c)
 }
 
 /* The byte `ahead` of the current one; NUL after the end. */
-static char look(const struct c_lexer *l, size_t ahead)
+static char look_ahead(const struct c_lexer *l, size_t ahead)
 {
 	return l->at + ahead < l->text.len ? l->text.ptr[l->at + ahead] : '\0';
 }
 
-static struct str piece(const struct c_lexer *l, size_t from)
+static struct str text_since(const struct c_lexer *l, size_t from)
 {
 	return str_of(l->text.ptr + from, l->at - from);
 }
@@ -63,7 +63,7 @@ struct span parser_span(const struct c_lexer *l, struct str text)
 	};
 }
 
-static int fail(struct c_lexer *l, struct str at, const char *tag, const char *text)
+static int fail_at(struct c_lexer *l, struct str at, const char *tag, const char *text)
 {
 	return diag_error_at(l->diag, -EINVAL, tag, parser_span(l, at), "%s", text);
 }
@@ -73,23 +73,23 @@ static int skip_block_comment(struct c_lexer *l)
 	size_t start = l->at;
 
 	for (l->at += 2; l->at < l->text.len; l->at++) {
-		if (look(l, 0) == '*' && look(l, 1) == '/') {
+		if (look_ahead(l, 0) == '*' && look_ahead(l, 1) == '/') {
 			l->at += 2;
 			return 0;
 		}
 	}
-	return fail(l, str_of(l->text.ptr + start, 2), "open-comment", "unterminated comment");
+	return fail_at(l, str_of(l->text.ptr + start, 2), "open-comment", "unterminated comment");
 }
 
 /* To the end of the line, which a backslash before the newline continues. */
 static void skip_line(struct c_lexer *l)
 {
-	for (; l->at < l->text.len && look(l, 0) != '\n'; l->at++) {
-		if (look(l, 0) != '\\')
+	for (; l->at < l->text.len && look_ahead(l, 0) != '\n'; l->at++) {
+		if (look_ahead(l, 0) != '\\')
 			continue;
-		if (look(l, 1) == '\r' && look(l, 2) == '\n')
+		if (look_ahead(l, 1) == '\r' && look_ahead(l, 2) == '\n')
 			l->at += 2;
-		else if (look(l, 1) == '\n')
+		else if (look_ahead(l, 1) == '\n')
 			l->at++;
 	}
 }
@@ -99,15 +99,15 @@ static int skip_directive(struct c_lexer *l)
 {
 	int err = 0;
 
-	while (!err && l->at < l->text.len && look(l, 0) != '\n') {
-		if (look(l, 0) == '/' && look(l, 1) == '*')
+	while (!err && l->at < l->text.len && look_ahead(l, 0) != '\n') {
+		if (look_ahead(l, 0) == '/' && look_ahead(l, 1) == '*')
 			err = skip_block_comment(l);
-		else if (look(l, 0) == '/' && look(l, 1) == '/')
+		else if (look_ahead(l, 0) == '/' && look_ahead(l, 1) == '/')
 			skip_line(l);
-		else if (look(l, 0) == '\\')
-			l->at += look(l, 1) == '\n'			    ? 2
-				 : look(l, 1) == '\r' && look(l, 2) == '\n' ? 3
-									    : 1;
+		else if (look_ahead(l, 0) == '\\')
+			l->at += look_ahead(l, 1) == '\n'				? 2
+				 : look_ahead(l, 1) == '\r' && look_ahead(l, 2) == '\n' ? 3
+											: 1;
 		else
 			l->at++;
 	}
@@ -116,7 +116,7 @@ static int skip_directive(struct c_lexer *l)
 
 static void skip_blanks(struct c_lexer *l)
 {
-	while (l->at < l->text.len && is_blank(look(l, 0)))
+	while (l->at < l->text.len && is_blank(look_ahead(l, 0)))
 		l->at++;
 }
 
@@ -126,9 +126,10 @@ static struct str take_word(struct c_lexer *l)
 
 	skip_blanks(l);
 	start = l->at;
-	while (l->at < l->text.len && (is_letter(look(l, 0)) || char_is_digit(look(l, 0))))
+	while (l->at < l->text.len &&
+	       (is_letter(look_ahead(l, 0)) || char_is_digit(look_ahead(l, 0))))
 		l->at++;
-	return piece(l, start);
+	return text_since(l, start);
 }
 
 /* # NUMBER "path" flags, as cpp writes it; anything else that starts with a number is a comment. */
@@ -140,17 +141,18 @@ static int take_marker(struct c_lexer *l, struct str number)
 
 	skip_blanks(l);
 	start = l->at + 1;
-	if (look(l, 0) != '"' || str_to_u64(number, &line) || line < 1 || line > INT_MAX) {
+	if (look_ahead(l, 0) != '"' || str_to_u64(number, &line) || line < 1 || line > INT_MAX) {
 		skip_line(l);
 		return 0;
 	}
-	for (l->at++; l->at < l->text.len && look(l, 0) != '"' && look(l, 0) != '\n'; l->at++)
+	for (l->at++; l->at < l->text.len && look_ahead(l, 0) != '"' && look_ahead(l, 0) != '\n';
+	     l->at++)
 		;
 	if (arena_grow(l->arena, (void **)&l->markers, l->marker_count, &l->marker_cap,
 		       sizeof(*l->markers)))
 		return -ENOMEM;
 	m = &l->markers[l->marker_count++];
-	m->path = piece(l, start);
+	m->path = text_since(l, start);
 	if (str_eq_text(m->path, "<stdin>") || !m->path.len)
 		m->path = l->path;
 	m->line = (unsigned)line;
@@ -188,11 +190,11 @@ static int take_hash_line(struct c_lexer *l, struct c_token *out, bool *found)
 		skip_line(l);
 		*found = str_eq_text(language, "D");
 		out->kind = C_PRAGMA;
-		out->text = str_trim(piece(l, start));
+		out->text = str_trim(text_since(l, start));
 		return 0;
 	}
 	/* Conditions are not evaluated here, so both branches stay in the file: warn once. */
-	line = piece(l, hash);
+	line = text_since(l, hash);
 	if (word_is_one_of(word, opening) && !l->open_if.ptr)
 		l->open_if = line;
 	if (str_eq_text(word, "endif") && l->open_if.ptr && !l->warned_if) {
@@ -214,15 +216,15 @@ static int skip_space(struct c_lexer *l, struct c_token *out, bool *found)
 	int err = 0;
 
 	while (!err && !*found && l->at < l->text.len) {
-		char c = look(l, 0);
+		char c = look_ahead(l, 0);
 
 		if (is_blank(c) || c == '\n')
 			l->at++;
-		else if (c == '\\' && (look(l, 1) == '\n' || look(l, 1) == '\r'))
+		else if (c == '\\' && (look_ahead(l, 1) == '\n' || look_ahead(l, 1) == '\r'))
 			l->at++;
-		else if (c == '/' && look(l, 1) == '/')
+		else if (c == '/' && look_ahead(l, 1) == '/')
 			skip_line(l);
-		else if (c == '/' && look(l, 1) == '*')
+		else if (c == '/' && look_ahead(l, 1) == '*')
 			err = skip_block_comment(l);
 		else if (c == '#' && !l->ends_at_hash)
 			err = take_hash_line(l, out, found);
@@ -235,41 +237,41 @@ static int skip_space(struct c_lexer *l, struct c_token *out, bool *found)
 static int take_string(struct c_lexer *l)
 {
 	size_t start = l->at;
-	char quote = look(l, 0);
+	char quote = look_ahead(l, 0);
 
-	for (l->at++; l->at < l->text.len && look(l, 0) != '\n'; l->at++) {
-		if (look(l, 0) == quote) {
+	for (l->at++; l->at < l->text.len && look_ahead(l, 0) != '\n'; l->at++) {
+		if (look_ahead(l, 0) == quote) {
 			l->at++;
 			return 0;
 		}
-		if (look(l, 0) == '\\' && look(l, 1) != '\n')
+		if (look_ahead(l, 0) == '\\' && look_ahead(l, 1) != '\n')
 			l->at++;
 	}
 	if (l->at > l->text.len)
 		l->at = l->text.len;
-	return fail(l, str_of(l->text.ptr + start, 1), "open-string", "unterminated quote");
+	return fail_at(l, str_of(l->text.ptr + start, 1), "open-string", "unterminated quote");
 }
 
 static int take_punctuation(struct c_lexer *l)
 {
-	char c = look(l, 0);
+	char c = look_ahead(l, 0);
 	struct str byte = str_of(l->text.ptr + l->at, 1);
 	size_t run = 0;
 
 	/* Seven of them at the start of a line: an unresolved merge. */
 	if (c && strchr("<=>|", c) && (!l->at || l->text.ptr[l->at - 1] == '\n'))
-		while (look(l, run) == c)
+		while (look_ahead(l, run) == c)
 			run++;
 	if (run == 7)
-		return fail(l, str_of(byte.ptr, run), "merge-conflict",
-			    "unresolved merge conflict");
+		return fail_at(l, str_of(byte.ptr, run), "merge-conflict",
+			       "unresolved merge conflict");
 	if (c < ' ' || c > '~') {
 		diag_error_at(l->diag, -EINVAL, "bad-byte", parser_span(l, byte),
 			      "unexpected byte 0x%02x", (unsigned char)c);
 		diag_hint(l->diag, "declarations are ASCII, except in comments");
 		return -EINVAL;
 	}
-	l->at += c == '.' && look(l, 1) == '.' && look(l, 2) == '.' ? 3 : 1;
+	l->at += c == '.' && look_ahead(l, 1) == '.' && look_ahead(l, 2) == '.' ? 3 : 1;
 	return 0;
 }
 
@@ -289,7 +291,7 @@ static int next_token(struct c_lexer *l, struct c_token *out)
 	if (l->at > l->text.len)
 		l->at = l->text.len;
 	start = l->at;
-	c = look(l, 0);
+	c = look_ahead(l, 0);
 	if (start >= l->text.len || c == '#') {
 		out->kind = C_END;
 	} else if (is_letter(c)) {
@@ -297,7 +299,8 @@ static int next_token(struct c_lexer *l, struct c_token *out)
 		take_word(l);
 	} else if (char_is_digit(c)) {
 		out->kind = C_NUMBER;
-		while (is_letter(look(l, 0)) || char_is_digit(look(l, 0)) || look(l, 0) == '.')
+		while (is_letter(look_ahead(l, 0)) || char_is_digit(look_ahead(l, 0)) ||
+		       look_ahead(l, 0) == '.')
 			l->at++;
 	} else if (c == '"' || c == '\'') {
 		out->kind = C_STRING;
@@ -306,7 +309,7 @@ static int next_token(struct c_lexer *l, struct c_token *out)
 		out->kind = C_PUNCT;
 		err = take_punctuation(l);
 	}
-	out->text = piece(l, start);
+	out->text = text_since(l, start);
 	return err;
 }
 

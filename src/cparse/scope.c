@@ -4,24 +4,24 @@
 #include "base/hash.h"
 #include "cparse/scope.h"
 
-static struct c_name **bucket(const struct c_scope *s, struct str name)
+static struct c_name **bucket_of(const struct c_scope *s, struct str name)
 {
 	return (struct c_name **)&s->names[hash_str(0, name) % C_SCOPE_BUCKETS];
 }
 
 /* `kind` CTYPE_NAMED: a typedef; CTYPE_INTEGER: a constant; else a tag. */
-static struct c_name *find(const struct c_scope *s, enum ctype_kind kind, struct str name)
+static struct c_name *find_name(const struct c_scope *s, enum ctype_kind kind, struct str name)
 {
-	for (struct c_name *n = *bucket(s, name); n; n = n->next)
+	for (struct c_name *n = *bucket_of(s, name); n; n = n->next)
 		if (n->kind == kind && str_eq(n->name, name))
 			return n;
 	return NULL;
 }
 
-static struct c_name *add(struct c_scope *s, enum ctype_kind kind, struct str name)
+static struct c_name *add_name(struct c_scope *s, enum ctype_kind kind, struct str name)
 {
 	struct c_name *n = arena_new(s->arena, struct c_name);
-	struct c_name **at = bucket(s, name);
+	struct c_name **at = bucket_of(s, name);
 
 	if (!n)
 		return NULL;
@@ -31,7 +31,7 @@ static struct c_name *add(struct c_scope *s, enum ctype_kind kind, struct str na
 
 const struct ctype *c_scope_type(const struct c_scope *s, enum ctype_kind kind, struct str name)
 {
-	const struct c_name *n = find(s, kind, name);
+	const struct c_name *n = find_name(s, kind, name);
 
 	return n ? n->type : NULL;
 }
@@ -39,7 +39,7 @@ const struct ctype *c_scope_type(const struct c_scope *s, enum ctype_kind kind, 
 bool c_scope_constant(const struct c_scope *s, struct str name, const struct ctype **type,
 		      int64_t *value)
 {
-	const struct c_name *n = find(s, CTYPE_INTEGER, name);
+	const struct c_name *n = find_name(s, CTYPE_INTEGER, name);
 
 	if (!n)
 		return false;
@@ -50,7 +50,7 @@ bool c_scope_constant(const struct c_scope *s, struct str name, const struct cty
 
 int c_scope_add(struct c_scope *s, enum ctype_kind kind, struct str name, const struct ctype *type)
 {
-	struct c_name *n = add(s, kind, name);
+	struct c_name *n = add_name(s, kind, name);
 
 	if (!n)
 		return -ENOMEM;
@@ -65,7 +65,7 @@ int c_scope_typedef(struct c_scope *s, struct str name, const struct ctype *type
 
 void c_scope_forget(struct c_scope *s, enum ctype_kind kind, struct str name)
 {
-	for (struct c_name **n = bucket(s, name); *n; n = &(*n)->next) {
+	for (struct c_name **n = bucket_of(s, name); *n; n = &(*n)->next) {
 		if ((*n)->kind != kind || !str_eq((*n)->name, name))
 			continue;
 		*n = (*n)->next;
@@ -81,13 +81,13 @@ static const struct ctype *scope_typedef(void *self, struct str name)
 static struct ctype *scope_tag(void *self, enum ctype_kind kind, struct str name)
 {
 	struct c_scope *s = self;
-	struct c_name *n = find(s, kind, name);
+	struct c_name *n = find_name(s, kind, name);
 	struct ctype *t;
 
 	if (n)
 		return (struct ctype *)n->type; /* made below, writable */
 	t = arena_new(s->arena, struct ctype);
-	n = t ? add(s, kind, name) : NULL;
+	n = t ? add_name(s, kind, name) : NULL;
 	if (!n)
 		return NULL;
 	*t = (struct ctype){.kind = kind, .name = name, .is_declaration = true};
@@ -106,7 +106,7 @@ static bool scope_constant(void *self, struct str name, int64_t *value)
 
 static int scope_add_constant(void *self, struct str name, const struct ctype *type, int64_t value)
 {
-	struct c_name *n = add(self, CTYPE_INTEGER, name);
+	struct c_name *n = add_name(self, CTYPE_INTEGER, name);
 
 	if (!n)
 		return -ENOMEM;

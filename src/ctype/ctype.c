@@ -96,7 +96,7 @@ bool ctype_same(const struct ctype *a, const struct ctype *b)
 
 /* How a type is written. `portable`: in words that need no declaration, so typedefs are resolved,
  * parameters have no names, which may be macros elsewhere, and C++ knows the qualifiers. */
-static void print(struct buf *out, const struct ctype *t, struct str name, bool portable);
+static void print_type(struct buf *out, const struct ctype *t, struct str name, bool portable);
 
 static void add_qualifiers(struct buf *out, unsigned qualifiers, bool space_after)
 {
@@ -178,7 +178,7 @@ static void wrap_level(struct buf *inner, const struct ctype *t, bool portable)
 		buf_str(&wrapped, buf_as_str(inner));
 		buf_char(&wrapped, '(');
 		for (const struct ctype_param *p = t->params; p; p = p->next) {
-			print(&wrapped, p->type, portable ? STR("") : p->name, portable);
+			print_type(&wrapped, p->type, portable ? STR("") : p->name, portable);
 			buf_text(&wrapped, p->next || t->variadic ? ", " : "");
 		}
 		buf_text(&wrapped, t->variadic ? "..." : t->params ? "" : "void");
@@ -189,7 +189,7 @@ static void wrap_level(struct buf *inner, const struct ctype *t, bool portable)
 	*inner = wrapped;
 }
 
-static void print(struct buf *out, const struct ctype *t, struct str name, bool portable)
+static void print_type(struct buf *out, const struct ctype *t, struct str name, bool portable)
 {
 	struct buf inner = BUF_INIT;
 	struct str base;
@@ -224,7 +224,7 @@ static void print(struct buf *out, const struct ctype *t, struct str name, bool 
 
 void ctype_print(struct buf *out, const struct ctype *t, struct str name)
 {
-	print(out, t, name, false);
+	print_type(out, t, name, false);
 }
 
 static void print_body(struct buf *out, const struct ctype *t, unsigned depth);
@@ -248,7 +248,7 @@ static void print_member(struct buf *out, const struct ctype_member *m, unsigned
 		buf_text(out, name.len ? " " : "");
 		buf_str(out, buf_as_str(&name));
 	} else {
-		print(out, m->type, m->name, false);
+		print_type(out, m->type, m->name, false);
 	}
 	buf_free(&name);
 	if (m->bit_width)
@@ -284,7 +284,7 @@ void ctype_print_definition(struct buf *out, const struct ctype *t)
 	    !t->is_declaration)
 		print_body(out, t, 0);
 	else
-		print(out, t, STR(""), false);
+		print_type(out, t, STR(""), false);
 }
 
 /* Can a type below a pointer or inside a function be written in words that need no declaration?
@@ -328,7 +328,7 @@ static bool add_checked_pointer(struct buf *out, const struct ctype *pointee)
 	}
 	if (open.kind != CTYPE_FUNCTION && open.kind != CTYPE_ARRAY)
 		open.qualifiers |= CTYPE_CONST | CTYPE_VOLATILE;
-	print(&text, &pointer, STR(""), true);
+	print_type(&text, &pointer, STR(""), true);
 	/* "const volatile char*": builds of memcached and Perl rewrite "char *" in what dtrace
 	 * wrote to "const char *", which is one const too many where there is one. */
 	for (size_t i = 0; i < text.len; i++)

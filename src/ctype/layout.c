@@ -182,7 +182,7 @@ struct ctype_layout ctype_layout(const struct ctype *t, const struct ctype_machi
 }
 
 /* What a member has inside: the struct of an array of structs. */
-static const struct ctype *inside(const struct ctype *t)
+static const struct ctype *type_inside(const struct ctype *t)
 {
 	t = ctype_resolve(t);
 	while (t->kind == CTYPE_ARRAY)
@@ -217,7 +217,7 @@ int ctype_finish(struct ctype *t, const struct ctype_member *members, unsigned c
 	int err = 0;
 
 	for (unsigned i = 0; i < count && !err; i++) {
-		const struct ctype *part = inside(members[i].type);
+		const struct ctype *part = type_inside(members[i].type);
 		unsigned wants;
 
 		if (part->kind == CTYPE_STRUCT || part->kind == CTYPE_UNION) {

@@ -141,7 +141,7 @@ static int find_here(struct lookup *l)
 }
 
 /* In the file, then in the file that it has its common parts in. */
-static int find(struct lookup *l)
+static int find_entry(struct lookup *l)
 {
 	struct debuginfo *di = l->di;
 	struct str name = l->name;
@@ -153,7 +153,7 @@ static int find(struct lookup *l)
 	l->name = name;
 	if (err == -ENOENT && di->alt) {
 		l->di = di->alt;
-		err = find(l);
+		err = find_entry(l);
 		l->di = di;
 	}
 	debuginfo_release(di);
@@ -164,7 +164,7 @@ int debuginfo_type(struct debuginfo *di, enum ctype_kind kind, struct str name,
 		   const struct ctype **out)
 {
 	struct lookup l = {.di = di, .kind = kind, .name = name};
-	int err = find(&l);
+	int err = find_entry(&l);
 
 	if (!err)
 		*out = l.type;
@@ -175,7 +175,7 @@ int debuginfo_constant(struct debuginfo *di, struct str name, const struct ctype
 		       int64_t *value)
 {
 	struct lookup l = {.di = di, .name = name, .is_constant = true};
-	int err = find(&l);
+	int err = find_entry(&l);
 
 	if (!err) {
 		*out = l.type;

@@ -146,8 +146,8 @@ static void read_line(struct debuginfo *di, Dwarf_Die *die, struct debug_functio
 		out->file = arena_str(&di->arena, str_from(name));
 }
 
-static int describe(struct debuginfo *di, const struct function_entry *f,
-		    struct debug_function *out)
+static int describe_function(struct debuginfo *di, const struct function_entry *f,
+			     struct debug_function *out)
 {
 	struct ctype *type = arena_new(&di->arena, struct ctype);
 	Dwarf_Die die, origin;
@@ -188,7 +188,7 @@ int debuginfo_function(struct debuginfo *di, uint64_t address, struct debug_func
 		di->units[units[i]].is_used |= f != NULL;
 	}
 	if (!err)
-		err = f ? describe(di, f, out) : -ENOENT;
+		err = f ? describe_function(di, f, out) : -ENOENT;
 	debuginfo_release(di);
 	return err;
 }

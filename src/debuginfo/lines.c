@@ -210,7 +210,7 @@ static int compare_places(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-static int report(struct line_search *s, debug_place_fn *fn, void *arg)
+static int report_statements(struct line_search *s, debug_place_fn *fn, void *arg)
 {
 	int err = 0, count = 0;
 
@@ -243,7 +243,7 @@ int debuginfo_lines(struct debuginfo *di, struct str file, unsigned line, unsign
 		err = -ENOENT;
 	if (!err && s.count) {
 		*found = s.places[0].line;
-		err = report(&s, fn, arg);
+		err = report_statements(&s, fn, arg);
 	}
 	free(s.is_wanted);
 	free(s.places);

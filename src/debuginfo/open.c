@@ -14,7 +14,7 @@
 #include "elf/compressed.h"
 #include "elf/debugfile.h"
 
-static int refuse(const struct debuginfo *di, const char *what, struct diag *d)
+static int refuse_file(const struct debuginfo *di, const char *what, struct diag *d)
 {
 	return diag_error(d, -EBADMSG, "corrupt-dwarf",
 			  "debug information of '%.*s' is damaged: %s", STR_FMT(di->path), what);
@@ -70,7 +70,7 @@ static int load_file(struct debuginfo *di, const struct image *image)
 	return 0;
 }
 
-static int load(struct debuginfo *di, const struct image *image)
+static int load_sections(struct debuginfo *di, const struct image *image)
 {
 	char *bytes = (char *)image->memory.ptr;
 	int err = 0;
@@ -180,7 +180,7 @@ static void open_alt(struct debuginfo *di, struct budget *budget)
 
 /* ---- Opening ---- */
 
-static int start(struct debuginfo *di, const struct image *image, struct diag *d)
+static int start_libdw(struct debuginfo *di, const struct image *image, struct diag *d)
 {
 	int err;
 
@@ -192,16 +192,16 @@ static int start(struct debuginfo *di, const struct image *image, struct diag *d
 	if (!di->path.ptr)
 		return -ENOMEM;
 	elf_version(EV_CURRENT);
-	err = load(di, image);
+	err = load_sections(di, image);
 	if (!err)
 		err = read_sections(di, image);
 	if (err == -EBADMSG)
-		return refuse(di, "its sections cannot be read", d);
+		return refuse_file(di, "its sections cannot be read", d);
 	if (err)
 		return err;
 	di->dwarf = dwarf_begin_elf(di->elf, DWARF_C_READ, NULL);
 	if (!di->dwarf)
-		return refuse(di, dwarf_errmsg(-1), d);
+		return refuse_file(di, dwarf_errmsg(-1), d);
 	return units_read(di);
 }
 
@@ -212,7 +212,7 @@ static int open_image(const struct image *image, struct debuginfo **out, struct 
 
 	if (!di)
 		return -ENOMEM;
-	err = start(di, image, d);
+	err = start_libdw(di, image, d);
 	if (err) {
 		debuginfo_close(di);
 		return err;

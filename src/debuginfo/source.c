@@ -70,8 +70,8 @@ static void set_call(struct debuginfo *di, Dwarf_Die *top, uint64_t entry, bool 
 }
 
 /* All that is known of an address in a unit: number of frames. */
-static unsigned describe(struct debuginfo *di, uint32_t unit, Dwarf_Die *top, uint64_t address,
-			 struct debug_frame frames[DEBUG_FRAMES_MOST])
+static unsigned describe_address(struct debuginfo *di, uint32_t unit, Dwarf_Die *top,
+				 uint64_t address, struct debug_frame frames[DEBUG_FRAMES_MOST])
 {
 	const struct unit_scopes *u = unit_scopes_get(di, unit, top);
 	const struct scope *s = u ? scope_at(u, address) : NULL;
@@ -144,7 +144,7 @@ int debuginfo_frames(struct debuginfo *di, uint64_t address,
 		err = prepare_lines(di, units[i]);
 		if (err || !unit_top(di, units[i], &top))
 			continue;
-		*count = describe(di, units[i], &top, address, frames);
+		*count = describe_address(di, units[i], &top, address, frames);
 		if (*count == 1 && !frames[0].line && !frames[0].function.len)
 			*count = 0;
 	}

@@ -118,7 +118,7 @@ int type_of_entry(struct debuginfo *di, Dwarf_Die *die, const struct ctype **out
 	return type_make(di, &target, out);
 }
 
-static struct ctype *wrap(struct debuginfo *di, Dwarf_Die *die, enum ctype_kind kind, int *err)
+static struct ctype *wrap_type(struct debuginfo *di, Dwarf_Die *die, enum ctype_kind kind, int *err)
 {
 	const struct ctype *to;
 	struct ctype *made;
@@ -135,7 +135,8 @@ static struct ctype *wrap(struct debuginfo *di, Dwarf_Die *die, enum ctype_kind 
 	return made;
 }
 
-static struct ctype *qualify(struct debuginfo *di, Dwarf_Die *die, unsigned qualifier, int *err)
+static struct ctype *qualify_type(struct debuginfo *di, Dwarf_Die *die, unsigned qualifier,
+				  int *err)
 {
 	const struct ctype *plain;
 
@@ -159,7 +160,7 @@ static struct str bound_of(struct debuginfo *di, Dwarf_Die *range)
 /* int m[2][3]: dimensions are children, the outermost first. */
 static struct ctype *make_array(struct debuginfo *di, Dwarf_Die *die, int *err)
 {
-	struct ctype *first = wrap(di, die, CTYPE_ARRAY, err), *last = first;
+	struct ctype *first = wrap_type(di, die, CTYPE_ARRAY, err), *last = first;
 	bool is_first = true;
 	unsigned count = 0;
 	Dwarf_Die child;
@@ -226,7 +227,7 @@ int type_params(struct debuginfo *di, Dwarf_Die *die, struct ctype *function, un
 
 static struct ctype *make_function(struct debuginfo *di, Dwarf_Die *die, int *err)
 {
-	struct ctype *made = wrap(di, die, CTYPE_FUNCTION, err);
+	struct ctype *made = wrap_type(di, die, CTYPE_FUNCTION, err);
 	unsigned count;
 
 	if (made) {
@@ -246,7 +247,7 @@ static struct ctype *make_signed(struct debuginfo *di, Dwarf_Die *die, int *err)
 	return (struct ctype *)made; /* made here, writable */
 }
 
-static struct ctype *make(struct debuginfo *di, Dwarf_Die *die, int *err)
+static struct ctype *make_type(struct debuginfo *di, Dwarf_Die *die, int *err)
 {
 	Dwarf_Die target;
 
@@ -261,14 +262,14 @@ static struct ctype *make(struct debuginfo *di, Dwarf_Die *die, int *err)
 	case DW_TAG_enumeration_type: return make_open(di, die, CTYPE_ENUM);
 	case DW_TAG_pointer_type:
 	case DW_TAG_reference_type:
-	case DW_TAG_rvalue_reference_type: return wrap(di, die, CTYPE_POINTER, err);
-	case DW_TAG_typedef: return wrap(di, die, CTYPE_NAMED, err);
+	case DW_TAG_rvalue_reference_type: return wrap_type(di, die, CTYPE_POINTER, err);
+	case DW_TAG_typedef: return wrap_type(di, die, CTYPE_NAMED, err);
 	case DW_TAG_array_type: return make_array(di, die, err);
 	case DW_TAG_subroutine_type: return make_function(di, die, err);
-	case DW_TAG_const_type: return qualify(di, die, CTYPE_CONST, err);
-	case DW_TAG_volatile_type: return qualify(di, die, CTYPE_VOLATILE, err);
-	case DW_TAG_restrict_type: return qualify(di, die, CTYPE_RESTRICT, err);
-	case DW_TAG_atomic_type: return qualify(di, die, CTYPE_ATOMIC, err);
+	case DW_TAG_const_type: return qualify_type(di, die, CTYPE_CONST, err);
+	case DW_TAG_volatile_type: return qualify_type(di, die, CTYPE_VOLATILE, err);
+	case DW_TAG_restrict_type: return qualify_type(di, die, CTYPE_RESTRICT, err);
+	case DW_TAG_atomic_type: return qualify_type(di, die, CTYPE_ATOMIC, err);
 	case DW_TAG_unspecified_type: return new_type(di, CTYPE_VOID, die);
 	default: return new_type(di, CTYPE_BYTES, die); /* of other languages than C */
 	}
@@ -295,7 +296,7 @@ int type_make(struct debuginfo *di, Dwarf_Die *die, const struct ctype **out)
 	if (add_made(di, offset, &index))
 		return -ENOMEM;
 	di->reader.depth++;
-	made = make(di, die, &err);
+	made = make_type(di, die, &err);
 	di->reader.depth--;
 	*out = di->made[index].type = made;
 	return made ? 0 : err ? err : -ENOMEM;

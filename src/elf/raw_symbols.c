@@ -51,8 +51,8 @@ static bool is_import(const struct raw_symbol *s)
 	return s->section == SHN_UNDEF && s->name;
 }
 
-static int each(const struct image *image, const struct section *section, filter_fn *is_wanted,
-		raw_symbol_fn *fn, void *arg)
+static int each_in_section(const struct image *image, const struct section *section,
+			   filter_fn *is_wanted, raw_symbol_fn *fn, void *arg)
 {
 	size_t one = image->word == 8 ? 24 : 16, piece = PIECE / one * one;
 	uint64_t size = section->size < IMAGE_MAX_SYMBOLS ? section->size : IMAGE_MAX_SYMBOLS;
@@ -89,13 +89,13 @@ static int each(const struct image *image, const struct section *section, filter
 int raw_symbols_each(const struct image *image, const struct section *section, raw_symbol_fn *fn,
 		     void *arg)
 {
-	return each(image, section, is_defined, fn, arg);
+	return each_in_section(image, section, is_defined, fn, arg);
 }
 
 int raw_imports_each(const struct image *image, const struct section *section, raw_symbol_fn *fn,
 		     void *arg)
 {
-	return each(image, section, is_import, fn, arg);
+	return each_in_section(image, section, is_import, fn, arg);
 }
 
 /* ---- Names */

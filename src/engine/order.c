@@ -15,7 +15,7 @@ struct item {
 };
 
 /* One without a time has its place after the one before it. */
-static int keep(void *arg, struct str bytes)
+static int keep_record(void *arg, struct str bytes)
 {
 	struct member_queue *q = arg;
 	struct item item = {q->from->time ? q->from->time : q->last, bytes.len};
@@ -37,7 +37,7 @@ static int take_all(struct set *s, int timeout_ms)
 		int n;
 
 		q->from = s->members[i];
-		n = is_full ? 0 : engine_drain(q->from, timeout_ms, keep, q);
+		n = is_full ? 0 : engine_drain(q->from, timeout_ms, keep_record, q);
 		if (n < 0)
 			return n;
 		if ((is_full || n >= ONE_DRAIN) && q->last < horizon)
@@ -56,7 +56,7 @@ static bool first_of(const struct member_queue *q, struct item *out)
 	return true;
 }
 
-static struct member_queue *oldest(struct order *o, struct item *out)
+static struct member_queue *oldest_queue(struct order *o, struct item *out)
 {
 	struct member_queue *found = NULL;
 	struct item item;
@@ -71,7 +71,7 @@ static struct member_queue *oldest(struct order *o, struct item *out)
 }
 
 /* What was handed over is forgotten. */
-static void tidy(struct member_queue *q)
+static void forget_delivered(struct member_queue *q)
 {
 	size_t left = q->bytes.len - q->at;
 
@@ -89,7 +89,7 @@ int order_drain(struct set *s, int timeout_ms, record_fn *fn, void *arg)
 	struct item item;
 	int err = take_all(s, timeout_ms), given = 0;
 
-	while (!err && (q = oldest(o, &item)) && item.time <= o->horizon) {
+	while (!err && (q = oldest_queue(o, &item)) && item.time <= o->horizon) {
 		struct str bytes = str_of(q->bytes.ptr + q->at + sizeof(item), (size_t)item.len);
 
 		q->at += sizeof(item) + bytes.len;
@@ -97,7 +97,7 @@ int order_drain(struct set *s, int timeout_ms, record_fn *fn, void *arg)
 		err = fn(arg, bytes);
 	}
 	for (unsigned i = 0; i < ENGINES_MAX; i++)
-		tidy(&o->queues[i]);
+		forget_delivered(&o->queues[i]);
 	return err ? err : given;
 }
 

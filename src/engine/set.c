@@ -460,7 +460,7 @@ static int set_faults(struct engine *engine, fault_fn *fn, void *arg)
 	return err;
 }
 
-static void each(struct engine *engine, void (*act)(struct engine *e))
+static void each_member(struct engine *engine, void (*act)(struct engine *e))
 {
 	struct set *s = (struct set *)engine;
 
@@ -470,18 +470,18 @@ static void each(struct engine *engine, void (*act)(struct engine *e))
 
 static void set_beat(struct engine *engine)
 {
-	each(engine, engine_beat);
+	each_member(engine, engine_beat);
 }
 
 static void set_stop(struct engine *engine)
 {
-	each(engine, engine_stop);
+	each_member(engine, engine_stop);
 	((struct set *)engine)->order.is_held = false;
 }
 
 static void set_detach(struct engine *engine)
 {
-	each(engine, engine_detach);
+	each_member(engine, engine_detach);
 }
 
 static void set_dump(struct engine *engine, struct buf *out)
@@ -494,7 +494,7 @@ static void set_dump(struct engine *engine, struct buf *out)
 
 static void set_close(struct engine *engine)
 {
-	each(engine, engine_close);
+	each_member(engine, engine_close);
 	order_free(&((struct set *)engine)->order);
 	arena_free(&((struct set *)engine)->arena);
 	free(engine);

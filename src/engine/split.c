@@ -93,8 +93,9 @@ static void add_clause(struct split *s, struct program *to, const struct clause 
 	((struct clause *)to->clauses)[to->clause_count++] = *c;
 }
 
-static int cut(struct split *s, struct arena *arena, const struct engine *first,
-	       const struct program *p, const bool *shared, struct program *to, uint32_t number)
+static int cut_program(struct split *s, struct arena *arena, const struct engine *first,
+		       const struct program *p, const bool *shared, struct program *to,
+		       uint32_t number)
 {
 	struct clause part = p->clauses[number];
 	struct attach *sorted;
@@ -119,7 +120,7 @@ static int cut(struct split *s, struct arena *arena, const struct engine *first,
 	return 0;
 }
 
-static struct program *begin(struct split *s, struct arena *arena, const struct program *p)
+static struct program *begin_part(struct split *s, struct arena *arena, const struct program *p)
 {
 	struct program *to = arena_new(arena, struct program);
 	struct clause *clauses = arena_array(arena, struct clause, 2 * p->clause_count + 1);
@@ -137,11 +138,11 @@ static struct program *begin(struct split *s, struct arena *arena, const struct 
 int split_program(struct arena *arena, const struct engine *first, const struct program *p,
 		  const bool *shared, struct split *out)
 {
-	struct program *to = begin(out, arena, p);
+	struct program *to = begin_part(out, arena, p);
 	int err = to ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; !err && i < p->clause_count; i++)
-		err = cut(out, arena, first, p, shared, to, i);
+		err = cut_program(out, arena, first, p, shared, to, i);
 	return err;
 }
 

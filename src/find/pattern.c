@@ -75,7 +75,7 @@ int pattern_read(struct span *at, const struct pattern_script *script, struct ar
 	return err;
 }
 
-static int bad(struct diag *d, struct str text, const char *what)
+static int refuse_pattern(struct diag *d, struct str text, const char *what)
 {
 	struct buf safe = BUF_INIT;
 
@@ -98,11 +98,12 @@ int pattern_query(struct str text, struct arena *a, struct find_query *out, stru
 	at.at = is_typed ? (size_t)str_index(text, ':') + 1 : 0;
 	err = pattern_read(&at, NULL, a, &p, NULL);
 	if (err == -EINVAL)
-		return bad(d, text, "unterminated string");
+		return refuse_pattern(d, text, "unterminated string");
 	if (err)
 		return err;
 	if (p.count > 3)
-		return bad(d, text, "too many ':' (put \"quotes\" around a path that has one)");
+		return refuse_pattern(d, text,
+				      "too many ':' (put \"quotes\" around a path that has one)");
 	*out = (struct find_query){.path = p.part[0]};
 	if (p.count == 3)
 		out->provider = p.part[1];

@@ -49,7 +49,7 @@ void finder_types_free(struct finder_types *t)
 	free(t);
 }
 
-static int start(struct finder *f)
+static int start_finding(struct finder *f)
 {
 	if (!f->types)
 		f->types = calloc(1, sizeof(*f->types));
@@ -134,7 +134,7 @@ int finder_debuginfo(struct finder *f, struct file *file, struct debuginfo **out
 	struct program_types *p;
 	struct finder_types *t;
 
-	if (start(f))
+	if (start_finding(f))
 		return -ENOMEM;
 	t = f->types;
 	for (size_t i = 0; i < t->program_count; i++)
@@ -185,10 +185,11 @@ static int find_in_kernel(struct finder_types *t, const struct wanted_type *w, s
 	return err;
 }
 
-static int find(struct finder *f, struct file *file, const struct wanted_type *w, struct diag *d)
+static int find_in_file(struct finder *f, struct file *file, const struct wanted_type *w,
+			struct diag *d)
 {
 	struct debuginfo *info;
-	int err = start(f);
+	int err = start_finding(f);
 
 	if (err)
 		return err;
@@ -202,7 +203,7 @@ static int find(struct finder *f, struct file *file, const struct wanted_type *w
 }
 
 /* A damaged type is reported here, where its name is known. */
-static int judge(const struct wanted_type *w, int err, struct diag *d)
+static int report_damage(const struct wanted_type *w, int err, struct diag *d)
 {
 	if (err == -EBADMSG)
 		diag_error(d, err, "corrupt-type", "the type '%.*s' is damaged where it is defined",
@@ -215,7 +216,7 @@ int finder_type(struct finder *f, struct file *file, enum ctype_kind kind, struc
 {
 	struct wanted_type w = {.kind = kind, .name = name, .out = out};
 
-	return judge(&w, find(f, file, &w, d), d);
+	return report_damage(&w, find_in_file(f, file, &w, d), d);
 }
 
 int finder_constant(struct finder *f, struct file *file, struct str name, const struct ctype **out,
@@ -223,7 +224,7 @@ int finder_constant(struct finder *f, struct file *file, struct str name, const 
 {
 	struct wanted_type w = {.name = name, .is_constant = true, .out = out, .value = value};
 
-	return judge(&w, find(f, file, &w, d), d);
+	return report_damage(&w, find_in_file(f, file, &w, d), d);
 }
 
 int finder_function_types(struct finder *f, const struct found_function *found,
@@ -283,7 +284,7 @@ static int compare_types(const void *a, const void *b)
 /* All that match, sorted; there may be several of a name. */
 static int collect_types(struct finder *f, struct type_list *list, struct diag *d)
 {
-	int err = start(f);
+	int err = start_finding(f);
 
 	if (!err)
 		err = open_kernel(f->types, d);
@@ -388,7 +389,7 @@ int finder_kernel_functions(struct finder *f, struct str pattern, kernel_functio
 	struct type_list list = {.kind = CTYPE_FUNCTION, .pattern = pattern};
 	struct buf path = BUF_INIT, text = BUF_INIT;
 	const char *dir;
-	int err = start(f);
+	int err = start_finding(f);
 
 	if (err || !str_has_wildcard(pattern))
 		return err ? err : give_function(f, pattern, fn, arg, d);
@@ -412,7 +413,7 @@ int finder_kernel_functions(struct finder *f, struct str pattern, kernel_functio
 int finder_kernel_id(struct finder *f, enum ctype_kind kind, struct str name, uint32_t *id,
 		     struct diag *d)
 {
-	int err = start(f);
+	int err = start_finding(f);
 
 	if (!err)
 		err = open_kernel(f->types, d);

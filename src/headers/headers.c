@@ -128,7 +128,7 @@ static bool find_error(struct headers *h, void *unit, struct buf *problem)
 	return found;
 }
 
-static void *parse(struct headers *h, const char *text, size_t len)
+static void *parse_text(struct headers *h, const char *text, size_t len)
 {
 	struct clang_unsaved file = {"nopal-script.c", text, len};
 	void *unit = NULL;
@@ -181,7 +181,7 @@ int headers_open(struct str lines, struct str dirs, struct headers **out, struct
 		err = -ENOMEM;
 	if (!err) {
 		h->index = h->clang.createIndex(0, 0);
-		h->unit = h->index ? parse(h, h->lines.ptr, h->lines.len) : NULL;
+		h->unit = h->index ? parse_text(h, h->lines.ptr, h->lines.len) : NULL;
 		err = !h->unit ? -ENOMEM : find_error(h, h->unit, problem) ? -EINVAL : 0;
 	}
 	if (err)
@@ -239,7 +239,7 @@ static void take_typedef(struct header_walk *w, struct clang_cursor c)
 	buf_free(&as_declared);
 }
 
-static int take(struct clang_cursor c, struct clang_cursor parent, void *arg)
+static int take_cursor(struct clang_cursor c, struct clang_cursor parent, void *arg)
 {
 	struct header_walk *w = arg;
 	struct buf name = BUF_INIT;
@@ -272,7 +272,7 @@ int headers_each(struct headers *h, header_declaration_fn *fn, void *arg)
 {
 	struct header_walk w = {.h = h, .fn = fn, .arg = arg};
 
-	h->clang.visitChildren(h->clang.getTranslationUnitCursor(h->unit), take, &w);
+	h->clang.visitChildren(h->clang.getTranslationUnitCursor(h->unit), take_cursor, &w);
 	buf_free(&w.unnamed);
 	buf_free(&w.text);
 	return w.result;
@@ -315,7 +315,7 @@ bool headers_constant(struct headers *h, struct str name, int64_t *value)
 
 	buf_str(&text, buf_as_str(&h->lines));
 	buf_printf(&text, "enum { " CONSTANT " = (%.*s) };\n", STR_FMT(name));
-	unit = text.failed ? NULL : parse(h, text.ptr, text.len);
+	unit = text.failed ? NULL : parse_text(h, text.ptr, text.len);
 	if (unit && !find_error(h, unit, NULL))
 		h->clang.visitChildren(h->clang.getTranslationUnitCursor(unit), take_constant, &f);
 	if (unit)

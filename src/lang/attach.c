@@ -153,7 +153,7 @@ static bool send_request(int fd, const char *command)
 	return ok;
 }
 
-static enum lang_answer ask(const struct jvm_attach *a, const char *command, int out)
+static enum lang_answer ask_jvm(const struct jvm_attach *a, const char *command, int out)
 {
 	enum lang_answer answer;
 	char bytes[4096];
@@ -261,7 +261,7 @@ int lang_jvm_ask(pid_t pid, const char *command, struct buf *text, enum lang_ans
 	}
 	child = fork();
 	if (!child)
-		_exit(ask(&a, command, ends[1]));
+		_exit(ask_jvm(&a, command, ends[1]));
 	err = child < 0 ? -errno : 0;
 	close(ends[1]);
 	attach_close(&a);

@@ -37,7 +37,7 @@ static void add_chunk(struct target_writer *p, struct lang_step *step, uint16_t 
 }
 
 /* A chunk from `from` on. */
-static void copy(struct target_writer *p, uint8_t from, uint16_t len)
+static void add_copy(struct target_writer *p, uint8_t from, uint16_t len)
 {
 	add_chunk(p, add_step(p, LANG_STEP_COPY, 0, from, 0), len);
 }
@@ -53,7 +53,7 @@ static void plan_python(struct target_writer *p, const struct lang_layout *l)
 {
 	const struct python_code *c = &l->python;
 
-	copy(p, 0, 208);
+	add_copy(p, 0, 208);
 	follow_and_copy(p, 2, 0, c->filename, PATH_BYTES);
 	follow_and_copy(p, 2, 0, c->qualname == LANG_NOTHING ? c->name : c->qualname, TEXT_BYTES);
 	follow_and_copy(p, 2, 0, c->lines, LANG_CHUNK_MOST);
@@ -61,7 +61,7 @@ static void plan_python(struct target_writer *p, const struct lang_layout *l)
 
 static void plan_php(struct target_writer *p, const struct lang_layout *l)
 {
-	copy(p, 0, 184);
+	add_copy(p, 0, 184);
 	follow_and_copy(p, 2, 0, 8, TEXT_BYTES);
 	follow_and_copy(p, 2, 0, 16, 16); /* the class */
 	follow_and_copy(p, 2, 2, 8, TEXT_BYTES);
@@ -74,7 +74,7 @@ static void plan_ruby(struct target_writer *p, const struct lang_layout *l)
 	const bool is_short = c->text == TEXT_SHORT;
 	const uint16_t name = is_short ? 40 : TEXT_BYTES, path = is_short ? 40 : PATH_BYTES;
 
-	copy(p, 0, 24);
+	add_copy(p, 0, 24);
 	follow_and_copy(p, 2, 0, c->body, 160);
 	follow_and_copy(p, 3, 2, (uint16_t)(c->location + 16), name); /* the label, and its text */
 	follow_and_copy(p, 3, 3, 24, TEXT_BYTES);
@@ -105,9 +105,9 @@ static void plan_perl(struct target_writer *p, const struct lang_layout *l)
 {
 	const struct perl_code *c = &l->perl;
 
-	copy(p, 1, 56);
+	add_copy(p, 1, 56);
 	follow_and_copy(p, 2, 1, c->file, 264);
-	copy(p, 0, 24);
+	add_copy(p, 0, 24);
 	follow_and_copy(p, 3, 0, 0, 104);
 	follow_and_copy(p, 4, 3, c->glob, NAME_BYTES); /* the glob, or the name alone */
 	follow_and_copy(p, 5, 4, 0, 48);

@@ -64,7 +64,7 @@ static struct probe_note *find_probe_note(const struct note_list *list, const st
 
 /* ---- One site ---- */
 
-static int keep(const struct descriptions *ds, struct str from, struct str *to)
+static int keep_text(const struct descriptions *ds, struct str from, struct str *to)
 {
 	*to = arena_str(ds->kept, from);
 	return to->ptr ? 0 : -ENOMEM;
@@ -121,7 +121,7 @@ static int set_sources(const struct descriptions *ds, const struct text_note *t,
 		struct str source = next_argument(&rest);
 
 		if (i >= 2 && (rest.len || !cut))
-			err = keep(ds, source, &site->args[i - 2].source);
+			err = keep_text(ds, source, &site->args[i - 2].source);
 	}
 	return err;
 }
@@ -156,7 +156,7 @@ static int take_site_note(struct descriptions *ds, const struct site_note *note,
 		/* Of a long name only the end was kept: show it from a '/' on. */
 		if (file.len < text->file_len && str_index(file, '/') >= 0)
 			str_cut(&file, '/');
-		err = keep(ds, file, &out->file);
+		err = keep_text(ds, file, &out->file);
 	}
 	return !err && text && is_same_count ? set_sources(ds, text, site) : err;
 }
@@ -173,7 +173,7 @@ static int decode_param(struct descriptions *ds, struct cursor *c, struct ctype_
 	if (!cursor_u8(c, &type_class.type_class) || !cursor_u8(c, &type_class.size) ||
 	    !cursor_text(c, &name) || !cursor_text(c, &words))
 		return -EBADMSG;
-	if (keep(ds, name, &out->name) || class_type(&ds->types, type_class, &is))
+	if (keep_text(ds, name, &out->name) || class_type(&ds->types, type_class, &is))
 		return -ENOMEM;
 	out->type = is;
 	if (!words.len)
@@ -182,7 +182,7 @@ static int decode_param(struct descriptions *ds, struct cursor *c, struct ctype_
 	if (!named)
 		return -ENOMEM;
 	*named = (struct ctype){.kind = CTYPE_NAMED, .to = is};
-	return keep(ds, words, &named->name);
+	return keep_text(ds, words, &named->name);
 }
 
 /* declaration = count { parameter }; decoded when its first site is described. -ENOMEM. */
@@ -244,7 +244,7 @@ int describe_site(struct descriptions *ds, struct site *site)
 		struct str text = STR("");
 
 		cursor_text(&c, &text);
-		err = keep(ds, text, &out->text);
+		err = keep_text(ds, text, &out->text);
 	}
 	return err;
 }

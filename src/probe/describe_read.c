@@ -175,7 +175,7 @@ static int add_note(struct decoding *d, uint32_t type, struct cursor content)
 
 /* Two texts for one place agree when one is the other cut short, as compilers do. The longer one
  * is kept in *a. File names are cut at their beginning. */
-static bool merge(struct text_note *a, const struct text_note *b)
+static bool merge_notes(struct text_note *a, const struct text_note *b)
 {
 	const struct str *file = a->file.len < b->file.len ? &b->file : &a->file;
 	const struct str *text = a->text.len < b->text.len ? &b->text : &a->text;
@@ -189,8 +189,8 @@ static bool merge(struct text_note *a, const struct text_note *b)
 
 /* The pieces from `first` on have one key and are sorted by place. Makes one text: what follows on
  * from the beginning; an empty one when two pieces contradict each other. */
-static int join(struct arena *a, const struct text_note *first, const struct text_note *end,
-		struct text_note *out)
+static int join_pieces(struct arena *a, const struct text_note *first, const struct text_note *end,
+		       struct text_note *out)
 {
 	struct text_note joined = *first;
 	struct buf text = BUF_INIT;
@@ -200,7 +200,7 @@ static int join(struct arena *a, const struct text_note *first, const struct tex
 		struct text_note piece = *t++;
 
 		for (; t < end && t->at == piece.at; t++)
-			agree &= merge(&piece, t);
+			agree &= merge_notes(&piece, t);
 		if (piece.at == 0)
 			joined.file = piece.file;
 		if (piece.at == text.len && text.len + piece.text.len <= piece.text_len)
@@ -225,7 +225,7 @@ static int join_texts(struct descriptions *ds)
 		for (end = first + 1; end < ds->texts.count; end++)
 			if (text_note_compare(&texts[first], &texts[end]))
 				break;
-		err = join(&ds->arena, &texts[first], &texts[end], &texts[count++]);
+		err = join_pieces(&ds->arena, &texts[first], &texts[end], &texts[count++]);
 		if (err)
 			return err;
 	}
@@ -233,8 +233,8 @@ static int join_texts(struct descriptions *ds)
 	return 0;
 }
 
-static int decode(struct str content, unsigned word, bool big_endian, uint64_t base,
-		  struct descriptions *out)
+static int decode_note(struct str content, unsigned word, bool big_endian, uint64_t base,
+		       struct descriptions *out)
 {
 	struct decoding d = {.out = out, .word = word, .base = base};
 	struct cursor c = cursor_of(content.ptr, content.len, big_endian);
@@ -269,7 +269,7 @@ int descriptions_decode(struct str content, unsigned word, bool big_endian, uint
 			struct arena *kept, struct descriptions *out)
 {
 	open_descriptions(out, ctype_machine_of(EM_NONE, word), NULL, kept);
-	return decode(content, word, big_endian, base, out);
+	return decode_note(content, word, big_endian, base, out);
 }
 
 int descriptions_read(const struct image *image, struct arena *kept, struct descriptions *out,
@@ -285,8 +285,8 @@ int descriptions_read(const struct image *image, struct arena *kept, struct desc
 		return 0;
 	err = image_content(image, notes, MAX_BYTES, &content);
 	if (!err)
-		err = decode(content, image->word, image->big_endian, base ? base->address : 0,
-			     out);
+		err = decode_note(content, image->word, image->big_endian, base ? base->address : 0,
+				  out);
 	if (err == -ENOMEM || budget_error(image->budget))
 		return -ENOMEM;
 	if (err || out->bad) {

@@ -40,7 +40,7 @@ static unsigned take_stack(struct passing *p, unsigned words, unsigned align)
 	return first;
 }
 
-static unsigned lose(struct passing *p, const char *why)
+static unsigned lose_place(struct passing *p, const char *why)
 {
 	p->is_lost = true;
 	p->why = why;
@@ -181,7 +181,7 @@ static unsigned take_struct(struct passing *p, const struct ctype *t, struct cty
 
 	p->why = "it is a struct that is passed by value";
 	if (!p->is_c || !is.size || is.size > 1u << 20)
-		return lose(p, "how such a value is passed is not known");
+		return lose_place(p, "how such a value is passed is not known");
 	if (p->arch->machine == EM_X86_64 && is.size > 16)
 		return struct_on_stack(p, words, is.align);
 	look_inside(p, t, 0, &content, &steps);
@@ -201,7 +201,7 @@ static unsigned take_struct(struct passing *p, const struct ctype *t, struct cty
 }
 
 /* The number of the next parameter among argN; or NO_PLACE, NOT_CERTAIN. */
-static unsigned take(struct passing *p, const struct ctype *t)
+static unsigned take_place(struct passing *p, const struct ctype *t)
 {
 	struct ctype_layout is = ctype_layout_passed(t, &p->machine);
 	bool is_known_abi = p->arch->machine == EM_X86_64 || p->arch->machine == EM_AARCH64;
@@ -242,7 +242,7 @@ static unsigned take(struct passing *p, const struct ctype *t)
 		break;
 	default: break;
 	}
-	return lose(p, "how such a value is passed is not known");
+	return lose_place(p, "how such a value is passed is not known");
 }
 
 /* A result that does not fit registers goes where a hidden first parameter points. */
@@ -260,14 +260,14 @@ static void pass_result(struct passing *p, const struct ctype *result)
 	if (size <= 16)
 		look_inside(p, result, 0, &content, &steps);
 	if (p->arch->machine != EM_X86_64 || !p->is_c || !size || content.in_memory)
-		lose(p, "how the function returns its result is not known");
+		lose_place(p, "how the function returns its result is not known");
 	else if (size > 16)
 		p->ints = 1;
 }
 
 /* The compiler says which register has the parameter, and it is another one: it left out some
  * before. Its numbers are ours on these machines. */
-static unsigned correct(const struct passing *p, unsigned n, int said)
+static unsigned correct_number(const struct passing *p, unsigned n, int said)
 {
 	if (said < 0 || (p->arch->machine != EM_X86_64 && p->arch->machine != EM_AARCH64))
 		return n;
@@ -283,9 +283,9 @@ static bool is_changed(struct passing p, const struct ctype *function, const int
 	unsigned i = 0;
 
 	for (const struct ctype_param *q = function->params; q; q = q->next, i++) {
-		unsigned n = take(&p, q->type);
+		unsigned n = take_place(&p, q->type);
 
-		if (n < NOT_CERTAIN && correct(&p, n, registers[i]) != n)
+		if (n < NOT_CERTAIN && correct_number(&p, n, registers[i]) != n)
 			return true;
 	}
 	return false;
@@ -336,11 +336,12 @@ int function_arguments(struct arena *a, const struct arch *arch, const struct fu
 	pass_result(&p, f->type->to);
 	changed = is_changed(p, f->type, f->registers);
 	for (const struct ctype_param *q = f->type->params; q && n < 255; q = q->next, n++) {
-		unsigned at = take(&p, q->type);
+		unsigned at = take_place(&p, q->type);
 
 		if (at < NOT_CERTAIN)
-			at = changed && f->registers[n] < 0 ? NOT_CERTAIN
-							    : correct(&p, at, f->registers[n]);
+			at = changed && f->registers[n] < 0
+				     ? NOT_CERTAIN
+				     : correct_number(&p, at, f->registers[n]);
 		if (at >= most) {
 			const char *why = at != NOT_CERTAIN ? p.why
 					  : p.is_lost	    ? p.why

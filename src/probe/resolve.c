@@ -70,7 +70,7 @@ static struct wanted_symbol *find_wanted(const struct resolver *r, struct str na
 	return NULL;
 }
 
-static int want(struct resolver *r, struct str name)
+static int want_symbol(struct resolver *r, struct str name)
 {
 	int err;
 
@@ -221,13 +221,13 @@ int sites_resolve(const struct image *image, struct str path, struct str root,
 			err = arena_grow(&r.arena, (void **)&r.open, r.open_count, &r.open_cap,
 					 sizeof(*r.open));
 			if (!err)
-				err = want(&r, o->symbol);
+				err = want_symbol(&r, o->symbol);
 			if (!err)
 				r.open[r.open_count++] =
 					(struct open_operand){o, list->sites[i].location};
 		}
 	if (!err && r.open_count)
-		err = want(&r, STR(GOT_NAME));
+		err = want_symbol(&r, STR(GOT_NAME));
 	if (!err && r.open_count)
 		err = symbols_scan(image, path, root, r.longest, take_symbol, &r);
 	for (size_t i = 0; i < r.open_count && !err; i++) {

@@ -384,7 +384,7 @@ static int read_all(struct site_reading *r)
 }
 
 /* What was taken of a budget that did not reach is given back: nothing is kept of the list. */
-static int finish(const struct image *image, struct site_list *list, int err)
+static int finish_list(const struct image *image, struct site_list *list, int err)
 {
 	int over = budget_error(image->budget);
 
@@ -437,7 +437,7 @@ int site_list_read_some(const struct image *image, struct str path, struct str r
 			   "'%.*s' is not an executable or shared library", STR_FMT(image->name));
 		if (image->type == ET_REL)
 			diag_hint(d, "it is an object file: link it first");
-		return finish(image, out, -ENOEXEC);
+		return finish_list(image, out, -ENOEXEC);
 	}
 	if (old && !image_content(image, old, OLD_MAX, &content) &&
 	    note_is_old_section(content, image->big_endian))
@@ -454,12 +454,12 @@ int site_list_read_some(const struct image *image, struct str path, struct str r
 					  : NULL;
 		}
 		if (!debug)
-			return finish(image, out, 0);
+			return finish_list(image, out, 0);
 		r.notes = debug;
 	}
 	err = read_all(&r);
 	image_close(debug);
-	return finish(image, out, err);
+	return finish_list(image, out, err);
 }
 
 int site_list_read(const struct image *image, struct str path, struct str root,

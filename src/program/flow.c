@@ -226,7 +226,7 @@ static int send_to(struct flow *f, uint32_t at, uint32_t to)
 }
 
 /* What waits at `at` and what falls through to it become the current set. */
-static int step(struct flow *f, uint32_t at)
+static int step_to(struct flow *f, uint32_t at)
 {
 	const struct insn *i = &f->code[at];
 	const struct op_info *info = op_info(i->op);
@@ -286,7 +286,7 @@ int check_flow(const struct checker *c)
 	if (!err)
 		err = check_jumps(&f);
 	for (uint32_t i = 0; i < f.count && !err; i++)
-		err = step(&f, i);
+		err = step_to(&f, i);
 	for (uint32_t i = 0; f.pending && i < f.count; i++)
 		free(f.pending[i]);
 	free(f.pending);

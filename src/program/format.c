@@ -41,7 +41,7 @@ bool piece_is_conversion(char letter)
 	return letter && strchr("diuxXopcsrfFeEgGaA", letter);
 }
 
-static bool take(struct str *s, const char *set)
+static bool take_letter(struct str *s, const char *set)
 {
 	if (!s->len || !*s->ptr || !strchr(set, *s->ptr))
 		return false;
@@ -64,13 +64,13 @@ static uint16_t take_width(struct str *s)
 /* length = "hh" | "h" | "l" | "ll" | "j" | "z" | "t" | "L" */
 static uint8_t take_length(struct str *s)
 {
-	if (take(s, "h"))
-		return take(s, "h") ? 1 : 2;
-	if (take(s, "l")) {
-		take(s, "l");
+	if (take_letter(s, "h"))
+		return take_letter(s, "h") ? 1 : 2;
+	if (take_letter(s, "l")) {
+		take_letter(s, "l");
 		return 8;
 	}
-	return take(s, "jztL") ? 8 : 0;
+	return take_letter(s, "jztL") ? 8 : 0;
 }
 
 /* conversion = "%" flag* width? ( "." width? )? length? letter; a buffer's is %r, %rx or %rh, and
@@ -79,19 +79,19 @@ static void take_conversion(struct str *s, struct piece *p)
 {
 	char last;
 
-	for (last = s->len ? *s->ptr : '\0'; take(s, FLAGS); last = s->len ? *s->ptr : '\0')
+	for (last = s->len ? *s->ptr : '\0'; take_letter(s, FLAGS); last = s->len ? *s->ptr : '\0')
 		p->flags |= (uint8_t)(1u << (strchr(FLAGS, last) - FLAGS));
 	p->width = take_width(s);
-	p->precision = take(s, ".") ? (int16_t)take_width(s) : -1;
+	p->precision = take_letter(s, ".") ? (int16_t)take_width(s) : -1;
 	p->length = take_length(s);
 	last = s->len ? *s->ptr : '\0';
 	if (s->len)
 		*s = str_of(s->ptr + 1, s->len - 1);
 	p->letter = piece_is_conversion(last) ? last : PIECE_BAD;
 	last = s->len ? *s->ptr : '\0';
-	if (p->letter == 'r' && take(s, "xh"))
+	if (p->letter == 'r' && take_letter(s, "xh"))
 		p->variant = last;
-	if (p->letter == 'g' && take(s, "r"))
+	if (p->letter == 'g' && take_letter(s, "r"))
 		p->letter = PIECE_GFP;
 }
 
@@ -102,11 +102,11 @@ bool piece_next(struct str *rest, struct piece *out)
 
 	if (!rest->len)
 		return false;
-	if (!take(rest, "%")) {
+	if (!take_letter(rest, "%")) {
 		percent = memchr(rest->ptr, '%', rest->len);
 		*rest = percent ? str_of(percent, rest->len - (size_t)(percent - rest->ptr))
 				: str_of(rest->ptr + rest->len, 0);
-	} else if (take(rest, "%")) {
+	} else if (take_letter(rest, "%")) {
 		p.text = str_of(p.text.ptr + 1, p.text.len - 1); /* one of the two */
 	} else {
 		take_conversion(rest, &p);

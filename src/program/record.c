@@ -44,7 +44,7 @@ static int decode_bytes(const struct type *t, struct cursor *c, bool packed, str
 	return 0;
 }
 
-static int decode(const struct type *t, struct cursor *c, bool packed, struct value *out)
+static int decode_value(const struct type *t, struct cursor *c, bool packed, struct value *out)
 {
 	struct value v = {.type = t};
 	int err = 0;
@@ -74,12 +74,12 @@ static int decode(const struct type *t, struct cursor *c, bool packed, struct va
 
 int record_field(struct record *r, const struct type *t, struct value *out)
 {
-	return decode(t, &r->rest, true, out);
+	return decode_value(t, &r->rest, true, out);
 }
 
 int value_decode(const struct type *t, struct cursor *from, struct value *out)
 {
-	return decode(t, from, false, out);
+	return decode_value(t, from, false, out);
 }
 
 static int compare_u64(uint64_t a, uint64_t b, bool is_signed)

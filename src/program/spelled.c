@@ -12,7 +12,7 @@ static uint64_t any_number(uint64_t bits)
 }
 
 /* An error's number, also negative, as the kernel returns it. */
-static uint64_t positive(uint64_t bits)
+static uint64_t positive_error(uint64_t bits)
 {
 	int64_t number = (int32_t)bits;
 
@@ -50,13 +50,13 @@ static const struct spelled {
 	uint64_t (*number)(uint64_t bits);
 	void (*text)(uint64_t number, struct buf *out);
 } rows[] = {
-	{ "errno",   134, positive,   error_text   },
+	{ "errno",   134, positive_error,   error_text   },
 	{ "signal",  65,  any_number, signal_text  },
 	{ "syscall", 520, any_number, syscall_text },
 };
 /* clang-format on */
 
-static const struct spelled *find(const struct type *t)
+static const struct spelled *find_spelling(const struct type *t)
 {
 	for (size_t i = 0; i < COUNT(rows) && t->kind == TYPE_DISPLAY; i++)
 		if (!strcmp(t->display, rows[i].type))
@@ -66,17 +66,17 @@ static const struct spelled *find(const struct type *t)
 
 unsigned spelled_count(const struct type *t)
 {
-	const struct spelled *s = find(t);
+	const struct spelled *s = find_spelling(t);
 
 	return s ? s->count : 0;
 }
 
 uint64_t spelled_number(const struct type *t, uint64_t bits)
 {
-	return find(t)->number(bits);
+	return find_spelling(t)->number(bits);
 }
 
 void spelled_text(const struct type *t, uint64_t number, struct buf *out)
 {
-	find(t)->text(number, out);
+	find_spelling(t)->text(number, out);
 }

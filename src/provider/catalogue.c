@@ -156,7 +156,7 @@ static uint64_t hash_key(struct str provider, struct str name, unsigned arg_coun
 
 /* Of equal probes the first in the file is the newest in the table. Without memory for it the file
  * counts as bad. */
-static void parse(struct catalogue *c, struct catalogue_file *f)
+static void parse_file(struct catalogue *c, struct catalogue_file *f)
 {
 	struct diag found = DIAG_INIT;
 	size_t count;
@@ -197,7 +197,7 @@ const struct provider_probe *catalogue_find(struct catalogue *c, struct str prov
 		list_files(c);
 	for (struct catalogue_file *f = c->files; f; f = f->next) {
 		if (!f->is_parsed && hash_first(&f->words, word) != HASH_END)
-			parse(c, f);
+			parse_file(c, f);
 		if (!f->is_parsed || f->is_bad)
 			continue;
 		hash_each(i, &f->by_key, key)

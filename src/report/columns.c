@@ -36,7 +36,7 @@ struct column_layout {
 	unsigned last; /* the last one that is shown */
 };
 
-static void measure(const struct columns *c, struct column_layout *l)
+static void measure_columns(const struct columns *c, struct column_layout *l)
 {
 	const char *cell = c->text.ptr;
 
@@ -87,7 +87,7 @@ static bool drop_column(const struct columns *c, struct column_layout *l)
 }
 
 /* Make the widest text narrower until all fits. */
-static void shrink(const struct columns *c, struct column_layout *l, size_t width)
+static void shrink_columns(const struct columns *c, struct column_layout *l, size_t width)
 {
 	size_t total;
 
@@ -136,10 +136,10 @@ void columns_print(const struct columns *c, const struct nopal_look *look, struc
 	out->failed |= c->text.failed;
 	if (!c->count || c->count > COLUMNS_MOST || c->text.failed)
 		return;
-	measure(c, &l);
+	measure_columns(c, &l);
 	while (total_width(c, &l, least_text(look->width)) > look->width && drop_column(c, &l))
 		;
-	shrink(c, &l, look->width);
+	shrink_columns(c, &l, look->width);
 	for (unsigned i = 0; i < c->count; i++)
 		l.last = l.widths[i] ? i : l.last;
 	buf_text(out, look->color ? "\033[1m" : "");

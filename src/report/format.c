@@ -128,7 +128,7 @@ static void add_bytes(const struct piece *p, const struct renderer *r, const str
 }
 
 /* Blanks around the text from `start` on. */
-static void pad(const struct piece *p, size_t start, struct buf *out)
+static void pad_text(const struct piece *p, size_t start, struct buf *out)
 {
 	size_t len = out->len - start, width = (size_t)p->width, blanks;
 
@@ -162,7 +162,7 @@ static void add_text(const struct piece *p, enum form form, const struct rendere
 		render_bytes(r, str_of(&(char){(char)v->bits}, 1), out);
 	if (p->precision >= 0 && is_made && out->len - start > (size_t)p->precision)
 		out->ptr[out->len = start + (size_t)p->precision] = '\0';
-	pad(p, start, out);
+	pad_text(p, start, out);
 }
 
 static void add_field(const struct piece *p, enum form form, const struct renderer *r,
@@ -181,7 +181,7 @@ static void add_field(const struct piece *p, enum form form, const struct render
 		}
 		buf_text(out, v->bits ? "0x" : ""); /* as C++ has it */
 		buf_hex(out, v->bits);
-		pad(p, start, out);
+		pad_text(p, start, out);
 		break;
 	case FORM_FLOAT: add_float(p, v, out); break;
 	case FORM_QUOTED: render_part(r, v, out); break;

@@ -22,7 +22,7 @@ struct expression {
 	unsigned depth;
 };
 
-static bool take(struct expression *e, const char *sign)
+static bool take_sign(struct expression *e, const char *sign)
 {
 	struct str s = str_trim(e->rest), wanted = str_from(sign);
 
@@ -67,11 +67,11 @@ static bool take_unary(struct expression *e, uint64_t *out)
 {
 	bool is = e->depth++ < DEPTH_MOST;
 
-	if (is && take(e, "~")) {
+	if (is && take_sign(e, "~")) {
 		is = take_unary(e, out);
 		*out = ~*out;
-	} else if (is && take(e, "(")) {
-		is = take_type(e) ? take_unary(e, out) : take_or(e, out) && take(e, ")");
+	} else if (is && take_sign(e, "(")) {
+		is = take_type(e) ? take_unary(e, out) : take_or(e, out) && take_sign(e, ")");
 	} else if (is) {
 		is = take_number(e, out);
 	}
@@ -86,7 +86,7 @@ static bool take_shift(struct expression *e, uint64_t *out)
 
 	if (!take_unary(e, out))
 		return false;
-	while (take(e, "<<")) {
+	while (take_sign(e, "<<")) {
 		if (!take_unary(e, &by) || by > 63)
 			return false;
 		*out <<= by;
@@ -101,7 +101,7 @@ static bool take_and(struct expression *e, uint64_t *out)
 
 	if (!take_shift(e, out))
 		return false;
-	while (take(e, "&")) {
+	while (take_sign(e, "&")) {
 		if (!take_shift(e, &other))
 			return false;
 		*out &= other;
@@ -116,7 +116,7 @@ static bool take_or(struct expression *e, uint64_t *out)
 
 	if (!take_and(e, out))
 		return false;
-	while (take(e, "|")) {
+	while (take_sign(e, "|")) {
 		if (!take_and(e, &other))
 			return false;
 		*out |= other;
@@ -129,14 +129,15 @@ static bool take_flag(struct expression *e, struct gfp_flag *out)
 {
 	const char *end;
 
-	if (!take(e, "{") || !take_or(e, &out->bits) || !take(e, ",") || !take(e, "\""))
+	if (!take_sign(e, "{") || !take_or(e, &out->bits) || !take_sign(e, ",") ||
+	    !take_sign(e, "\""))
 		return false;
 	end = memchr(e->rest.ptr, '"', e->rest.len);
 	if (!end)
 		return false;
 	out->name = str_of(e->rest.ptr, (size_t)(end - e->rest.ptr));
 	e->rest = str_of(end + 1, e->rest.len - out->name.len - 1);
-	return take(e, "}");
+	return take_sign(e, "}");
 }
 
 static void read_flags(struct gfp *g)
@@ -155,7 +156,7 @@ static void read_flags(struct gfp *g)
 	if (!first)
 		return;
 	e.rest = str_of(first, (size_t)(event.print.ptr + event.print.len - first));
-	while (take(&e, ",") && take_flag(&e, &flag)) {
+	while (take_sign(&e, ",") && take_flag(&e, &flag)) {
 		if (arena_grow(&g->arena, (void **)&g->flags, g->count, &g->cap, sizeof(flag)))
 			return;
 		g->flags[g->count++] = flag;

@@ -237,8 +237,8 @@ struct measures {
 	uint64_t total;
 };
 
-static void measure(const struct histogram *h, const struct nopal_look *look, struct measures *m,
-		    struct buf *scratch)
+static void measure_histogram(const struct histogram *h, const struct nopal_look *look,
+			      struct measures *m, struct buf *scratch)
 {
 	*m = (struct measures){.counts = strlen("COUNT")};
 	for (unsigned i = h->first; i < h->end; i++) {
@@ -292,7 +292,7 @@ void draw_histogram(const struct type *t, struct str counts, const struct nopal_
 	struct histogram h;
 
 	histogram_open(&v, &h);
-	measure(&h, look, &m, &scratch);
+	measure_histogram(&h, look, &m, &scratch);
 	for (unsigned i = h.first; i < h.end; i++)
 		draw_row(&h, i, &m, look, out);
 	out->failed |= scratch.failed;

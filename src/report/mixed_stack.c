@@ -112,7 +112,7 @@ static unsigned move_script(struct mixed *m, size_t *next)
 
 /* `main_apart`: the script's last frame is evaluated by no call; it comes before the function that
  * runs programs, or last. */
-static void join(struct mixed *m, bool main_apart)
+static void join_stacks(struct mixed *m, bool main_apart)
 {
 	const size_t marked = m->script.count - main_apart;
 	unsigned parts = 0;
@@ -164,8 +164,8 @@ static void put_apart(struct mixed *m, enum stack_form form)
 	buf_free(&note);
 }
 
-static void mix(const struct renderer *r, const struct value *v, enum stack_form form,
-		struct mixed *m)
+static void mix_stacks(const struct renderer *r, const struct value *v, enum stack_form form,
+		       struct mixed *m)
 {
 	struct elements e;
 	struct value part;
@@ -178,7 +178,7 @@ static void mix(const struct renderer *r, const struct value *v, enum stack_form
 		script_stack_each(r, &part, form, take_part, &m->script);
 	main_apart = mark_native(&m->native);
 	if (m->script.is_whole && m->script.marks == m->native.marks + main_apart)
-		join(m, main_apart);
+		join_stacks(m, main_apart);
 	else
 		put_apart(m, form);
 	m->both.texts.failed |= m->native.texts.failed || m->script.texts.failed;
@@ -213,7 +213,7 @@ void mixed_stack_text(const struct renderer *r, const struct value *v, unsigned 
 {
 	struct mixed m = {0};
 
-	mix(r, v, r->is_folded ? STACK_FOLDED : STACK_LINE, &m);
+	mix_stacks(r, v, r->is_folded ? STACK_FOLDED : STACK_LINE, &m);
 	if (r->is_folded)
 		add_folded(&m.both, out);
 	else
@@ -232,7 +232,7 @@ void mixed_stack_json(const struct renderer *r, const struct value *v, struct bu
 	struct json j = {out, false};
 	struct mixed m = {0};
 
-	mix(r, v, STACK_OBJECT, &m);
+	mix_stacks(r, v, STACK_OBJECT, &m);
 	json_open(&j, '[');
 	for (size_t i = 0; i < m.both.count; i++) {
 		if (m.both.all[i].is_note) {

@@ -22,7 +22,7 @@ static struct str tail_of(struct str name, unsigned skip)
 	return name;
 }
 
-static struct str after(struct str name, struct str type)
+static struct str text_after(struct str name, struct str type)
 {
 	return str_of(name.ptr + type.len, name.len - type.len);
 }
@@ -47,7 +47,7 @@ static struct str long_name(struct str name)
 {
 	if (str_starts(name, STR("usdt:/memfd:")))
 		return short_name(name);
-	return str_starts(name, STR("usdt:")) ? after(name, STR("usdt:")) : name;
+	return str_starts(name, STR("usdt:")) ? text_after(name, STR("usdt:")) : name;
 }
 
 int short_names(struct arena *a, const struct str *names, uint32_t count, const struct str **out)

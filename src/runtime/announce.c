@@ -40,7 +40,7 @@ static __attribute__((noinline)) void announce_change(void)
 extern struct debug_list __jit_debug_descriptor SECOND_NAME(list);
 extern void __jit_debug_register_code(void) SECOND_NAME(announce_change);
 
-static void announce(struct debug_entry *entry, enum action action)
+static void announce_entry(struct debug_entry *entry, enum action action)
 {
 	list.changed = entry;
 	list.action = action;
@@ -67,7 +67,7 @@ struct debug_image *debug_image_add(const struct image_slot *slot, const char *p
 	if (list.first)
 		list.first->previous = &image->entry;
 	list.first = &image->entry;
-	announce(&image->entry, ADDED);
+	announce_entry(&image->entry, ADDED);
 	return image;
 }
 
@@ -81,7 +81,7 @@ void debug_image_remove(struct debug_image *image)
 		list.first = image->entry.next;
 	if (image->entry.next)
 		image->entry.next->previous = image->entry.previous;
-	announce(&image->entry, REMOVED);
+	announce_entry(&image->entry, REMOVED);
 	buf_free(&image->bytes);
 	free(image);
 }

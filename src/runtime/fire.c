@@ -87,7 +87,7 @@ static uint64_t integer_of_double(double d, const struct value_type *type)
 
 /* An integer is cut to the declared width, and extended again: some tracers read the whole
  * register. */
-static uint64_t convert(struct nopal_value v, const struct value_type *type)
+static uint64_t convert_value(struct nopal_value v, const struct value_type *type)
 {
 	bool is_float = v.kind == NOPAL_FROM_FLOAT || v.kind == NOPAL_FROM_DOUBLE;
 	uint64_t bits;
@@ -116,7 +116,7 @@ NOPAL_EXPORT void nopal_probe_fire_values(const struct nopal_probe *p,
 	if (!nopal_probe_enabled(p))
 		return;
 	for (unsigned i = 0; i < count && i < image->value_count; i++)
-		words[i] = convert(values[i], image->types[i]);
+		words[i] = convert_value(values[i], image->types[i]);
 	call_stub(p, words);
 }
 

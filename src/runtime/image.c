@@ -208,7 +208,7 @@ static void pad_to(struct buf *out, size_t align)
 }
 
 /* Overwrite bytes that were written before. */
-static void patch(struct buf *out, size_t at, const void *bytes, size_t len)
+static void patch_bytes(struct buf *out, size_t at, const void *bytes, size_t len)
 {
 	if (!out->failed)
 		memcpy(out->ptr + at, bytes, len);
@@ -232,7 +232,7 @@ static void note_close(struct buf *out, struct str owner, size_t content)
 	uint32_t len = (uint32_t)(out->len - content);
 	size_t padded = (owner.len + 3) / 4 * 4;
 
-	patch(out, content - padded - 8, &len, sizeof(len));
+	patch_bytes(out, content - padded - 8, &len, sizeof(len));
 	pad_to(out, 4);
 }
 
@@ -427,13 +427,13 @@ static void patch_headers(struct image_writing *w, size_t sections_at)
 		.e_shstrndx = SECTION_NAMES,
 	};
 
-	patch(w->out, 0, &h, sizeof(h));
-	patch(w->out, sizeof(h), segments, sizeof(segments));
+	patch_bytes(w->out, 0, &h, sizeof(h));
+	patch_bytes(w->out, sizeof(h), segments, sizeof(segments));
 }
 
 /* One step of a hash like FNV-1a, eight bytes at a time; the shift mixes high bits into low ones.
  */
-static uint64_t mix(uint64_t h, uint64_t word)
+static uint64_t mix_word(uint64_t h, uint64_t word)
 {
 	h = (h ^ word) * 0x9e3779b97f4a7c15;
 	return h ^ h >> 29;
@@ -450,11 +450,11 @@ static void patch_build_id(struct image_writing *w)
 		uint64_t word;
 
 		memcpy(&word, bytes.ptr + i, sizeof(word));
-		id[0] = mix(id[0], word);
-		id[1] = mix(id[1], ~word);
-		id[2] = mix(id[2], word << 32 | word >> 32);
+		id[0] = mix_word(id[0], word);
+		id[1] = mix_word(id[1], ~word);
+		id[2] = mix_word(id[2], word << 32 | word >> 32);
 	}
-	patch(w->out, BUILD_ID_AT + 16, id, BUILD_ID_BYTES);
+	patch_bytes(w->out, BUILD_ID_AT + 16, id, BUILD_ID_BYTES);
 }
 
 void image_write(const struct stub_cpu *cpu, struct str provider,

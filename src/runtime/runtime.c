@@ -30,12 +30,12 @@ static struct {
 	bool exiting;
 } global = {PTHREAD_MUTEX_INITIALIZER, NULL, false};
 
-static void lock(void)
+static void lock_runtime(void)
 {
 	pthread_mutex_lock(&global.lock);
 }
 
-static void unlock(void)
+static void unlock_runtime(void)
 {
 	pthread_mutex_unlock(&global.lock);
 }
@@ -48,24 +48,24 @@ static void begin_child(void)
 	     provider = provider->next)
 		for (struct image_slot *slot = provider->slots; slot; slot = slot->next)
 			slot_adopt(slot);
-	unlock();
+	unlock_runtime();
 }
 
 static void begin_exit(void)
 {
 	global.exiting = true;
-	lock();
+	lock_runtime();
 	for (struct nopal_provider *provider = global.providers; provider;
 	     provider = provider->next)
 		for (struct image_slot *slot = provider->slots; slot; slot = slot->next)
 			slot_unlink(slot);
-	unlock();
+	unlock_runtime();
 }
 
 static void prepare_process(void)
 {
 	generation_init();
-	pthread_atfork(lock, unlock, begin_child);
+	pthread_atfork(lock_runtime, unlock_runtime, begin_child);
 	atexit(begin_exit);
 }
 
@@ -203,13 +203,13 @@ NOPAL_EXPORT struct nopal_provider *nopal_provider_new(const char *name, unsigne
 		nopal_provider_destroy(provider);
 		return NULL;
 	}
-	lock();
+	lock_runtime();
 	provider->next = global.providers;
 	provider->link = &global.providers;
 	if (provider->next)
 		provider->next->link = &provider->next;
 	global.providers = provider;
-	unlock();
+	unlock_runtime();
 	return provider;
 }
 
@@ -217,7 +217,7 @@ NOPAL_EXPORT void nopal_provider_destroy(struct nopal_provider *provider)
 {
 	if (!provider)
 		return;
-	lock();
+	lock_runtime();
 	if (provider->link)
 		*provider->link = provider->next;
 	if (provider->link && provider->next)
@@ -230,7 +230,7 @@ NOPAL_EXPORT void nopal_provider_destroy(struct nopal_provider *provider)
 			announce_unloaded(provider->name, slot);
 		slot_close(slot);
 	}
-	unlock();
+	unlock_runtime();
 	for (size_t i = 0; provider->buckets && i < provider->bucket_count; i++)
 		while (provider->buckets[i]) {
 			struct probe_info *p = provider->buckets[i];
@@ -286,7 +286,7 @@ static int check_args(const struct nopal_probe_arg *args, unsigned count, unsign
 }
 
 /* Copy a text and a NUL to *at, which moves past them. */
-static struct str keep(char **at, struct str s)
+static struct str keep_text(char **at, struct str s)
 {
 	char *start = *at;
 
@@ -317,8 +317,8 @@ static int new_info(const char *name, const struct nopal_probe_arg *args, unsign
 	if (!p)
 		return runtime_fail(e, NOPAL_NO_MEMORY, "out of memory for a probe");
 	at = p->text;
-	p->image.name = keep(&at, s);
-	p->image.description = keep(&at, description);
+	p->image.name = keep_text(&at, s);
+	p->image.description = keep_text(&at, description);
 	p->image.value_count = values;
 	p->image.types = p->types;
 	p->image.names = p->names;
@@ -329,7 +329,7 @@ static int new_info(const char *name, const struct nopal_probe_arg *args, unsign
 
 		p->arg_types[i] = (uint8_t)args[i].type;
 		p->arg_values[i] = (uint8_t)value;
-		p->names[value] = keep(&at, str_from(args[i].name));
+		p->names[value] = keep_text(&at, str_from(args[i].name));
 		if (n > 1)
 			p->names[value + 1] = p->names[value];
 		value += n;
@@ -385,9 +385,9 @@ NOPAL_EXPORT struct nopal_probe *nopal_provider_probe(struct nopal_provider *pro
 		err = new_info(name, args, arg_count, str_from(description), &p, e);
 	if (err || !p)
 		return NULL;
-	lock();
+	lock_runtime();
 	err = add_probe(provider, p, e);
-	unlock();
+	unlock_runtime();
 	if (!err)
 		return p->handle;
 	free(p);
@@ -400,7 +400,7 @@ NOPAL_EXPORT int nopal_provider_load(struct nopal_provider *provider, struct nop
 {
 	int err = 0;
 
-	lock();
+	lock_runtime();
 	for (struct image_slot *slot = provider->slots; slot && !err; slot = slot->next) {
 		if (slot->fd >= 0)
 			continue;
@@ -408,7 +408,7 @@ NOPAL_EXPORT int nopal_provider_load(struct nopal_provider *provider, struct nop
 		if (!err)
 			announce_loaded(provider->name, slot);
 	}
-	unlock();
+	unlock_runtime();
 	return err;
 }
 
@@ -416,22 +416,22 @@ NOPAL_EXPORT int nopal_provider_unload(struct nopal_provider *provider, struct n
 {
 	int err = 0;
 
-	lock();
+	lock_runtime();
 	for (struct image_slot *slot = provider->slots; slot && !err; slot = slot->next) {
 		if (slot->fd < 0)
 			continue;
 		announce_unloaded(provider->name, slot);
 		err = slot_unload(slot, e);
 	}
-	unlock();
+	unlock_runtime();
 	return err;
 }
 
 NOPAL_EXPORT void nopal_provider_use_memfd(struct nopal_provider *provider)
 {
-	lock();
+	lock_runtime();
 	provider->flags &= ~(NOPAL_RUNTIME_FILE | FLAG_FILE_IF_POSSIBLE);
-	unlock();
+	unlock_runtime();
 }
 
 /* ---- Questions ---- */
@@ -445,10 +445,10 @@ NOPAL_EXPORT bool nopal_provider_is_loaded(struct nopal_provider *provider)
 {
 	bool loaded = false;
 
-	lock();
+	lock_runtime();
 	for (struct image_slot *slot = provider->slots; slot && !loaded; slot = slot->next)
 		loaded = slot->fd >= 0;
-	unlock();
+	unlock_runtime();
 	return loaded;
 }
 
@@ -456,9 +456,9 @@ NOPAL_EXPORT unsigned nopal_provider_probe_count(struct nopal_provider *provider
 {
 	size_t count;
 
-	lock();
+	lock_runtime();
 	count = provider->probe_count;
-	unlock();
+	unlock_runtime();
 	return (unsigned)count;
 }
 
@@ -467,9 +467,9 @@ NOPAL_EXPORT struct nopal_probe *nopal_provider_find(struct nopal_provider *prov
 {
 	struct probe_info *p;
 
-	lock();
+	lock_runtime();
 	p = name ? find_probe(provider, name, hash_of(name)) : NULL;
-	unlock();
+	unlock_runtime();
 	return p ? p->handle : NULL;
 }
 
@@ -507,8 +507,8 @@ NOPAL_EXPORT int nopal_probe_fd(const struct nopal_probe *p)
 {
 	int fd;
 
-	lock();
+	lock_runtime();
 	fd = p->info->slot->fd;
-	unlock();
+	unlock_runtime();
 	return fd;
 }

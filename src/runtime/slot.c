@@ -276,7 +276,7 @@ static bool calls_nowhere(const unsigned char *stub)
  * gdb does not trace. So the image is mapped again; kernel tracers of the child are notified of the
  * new mapping. A tracer may also have written to the idle stubs of an unloaded slot, whose file it
  * found at the image's address; these must not cause events. */
-static void renew(struct image_slot *slot)
+static void renew_address(struct image_slot *slot)
 {
 	bool has_enabled = false, is_lost = slot->fd < 0;
 	struct stat st;
@@ -313,7 +313,7 @@ void slot_adopt_now(struct image_slot *slot, uint32_t generation)
 			had = atomic_load(&slot->generation);
 		} else if (atomic_compare_exchange_strong(&slot->generation, &had,
 							  generation | GENERATION_BUSY)) {
-			renew(slot);
+			renew_address(slot);
 			atomic_store(&slot->generation, generation);
 			had = generation;
 		}

@@ -26,7 +26,7 @@ static void put_indent(struct formatter *f, unsigned more)
 }
 
 /* Columns from the last end of a line to the end of the text. */
-static size_t column(const struct buf *text)
+static size_t column_at_end(const struct buf *text)
 {
 	size_t columns = 0, start = text->len;
 
@@ -68,7 +68,7 @@ static bool put_one_line(struct formatter *f, size_t open)
 	buf_text(f->out, "{ ");
 	put_flat(f, open + 1, close);
 	buf_text(f->out, close > open + 1 ? " }" : "}");
-	if (column(f->out) <= WIDTH)
+	if (column_at_end(f->out) <= WIDTH)
 		return true;
 	f->out->len = start;
 	return false;
@@ -304,7 +304,7 @@ static bool put_clause_flat(struct formatter *f, const struct tree_clause *c,
 	}
 	buf_char(f->out, ' ');
 	format_read_pieces(f, at->body, at->end, false);
-	if (!f->err && put_one_line(f, 0) && column(f->out) <= WIDTH)
+	if (!f->err && put_one_line(f, 0) && column_at_end(f->out) <= WIDTH)
 		return true;
 	f->out->len = start;
 	return false;

@@ -115,7 +115,7 @@ static int add_fields(struct lister *l, struct str category, struct str name)
 
 /* ---- Probes ---- */
 
-static int give(struct lister *l, int err)
+static int hand_over_probe(struct lister *l, int err)
 {
 	if (err == -EEXIST)
 		return 0;
@@ -193,7 +193,7 @@ static int list_image(void *arg, const struct found_image *image, const size_t *
 		err = begin_probe(l, image->path, site->provider, site->name);
 		if (!err && l->details)
 			err = add_arguments(l, image, site);
-		err = give(l, err);
+		err = hand_over_probe(l, err);
 	}
 	free(firsts);
 	return err;
@@ -207,7 +207,7 @@ static int list_function(void *arg, const struct found_function *f)
 
 	if (!err && l->details)
 		err = add_parameters(l, f);
-	return give(l, err);
+	return hand_over_probe(l, err);
 }
 
 static int list_event(void *arg, struct str category, struct str name)
@@ -217,7 +217,7 @@ static int list_event(void *arg, struct str category, struct str name)
 
 	if (!err && l->details)
 		err = add_fields(l, category, name);
-	return give(l, err);
+	return hand_over_probe(l, err);
 }
 
 /* As bpftrace has it: "software:faults:" takes the default count. */
@@ -229,7 +229,8 @@ static int list_counters(struct lister *l)
 	for (size_t i = 0; !err && (c = counter_at(l->spec->type, i)); i++)
 		if (str_match(l->spec->name, str_from(c->name)) ||
 		    (c->other && str_match(l->spec->name, str_from(c->other))))
-			err = give(l, begin_probe(l, str_from(c->name), STR(""), str_of(NULL, 0)));
+			err = hand_over_probe(
+				l, begin_probe(l, str_from(c->name), STR(""), str_of(NULL, 0)));
 	return err;
 }
 
@@ -242,7 +243,7 @@ static int list_raw(void *arg, struct str name, const struct ctype *function)
 
 	for (; p && !err; p = p->next)
 		add_declaration(l, p->type, p->name);
-	return give(l, err);
+	return hand_over_probe(l, err);
 }
 
 static int list_kernel_function(void *arg, const struct kernel_function *f)
@@ -261,7 +262,7 @@ static int list_kernel_function(void *arg, const struct kernel_function *f)
 		add_declaration(l, p->type, p->name);
 	if (type && is_return && !err)
 		add_declaration(l, type->to, STR("retval"));
-	return give(l, err);
+	return hand_over_probe(l, err);
 }
 
 /* A function of the kernel, whose name is like that, iterates over the objects. */
@@ -281,7 +282,7 @@ static int list_iter(void *arg, enum ctype_kind kind, struct str full)
 
 		add_declaration(l, m->type, m->name);
 	}
-	return give(l, err);
+	return hand_over_probe(l, err);
 }
 
 static int list_iters(struct lister *l)
@@ -334,8 +335,12 @@ static int list_spec(struct lister *l, const struct script_options *options,
 							  list_kernel_function, l, d)
 			       : 0;
 	case PROBE_ITER: return list_iters(l);
-	case PROBE_SELF: return give(l, begin_probe(l, STR("signal"), spec->name, str_of(NULL, 0)));
-	default: return give(l, begin_probe(l, str_of(NULL, 0), str_of(NULL, 0), str_of(NULL, 0)));
+	case PROBE_SELF:
+		return hand_over_probe(l,
+				       begin_probe(l, STR("signal"), spec->name, str_of(NULL, 0)));
+	default:
+		return hand_over_probe(
+			l, begin_probe(l, str_of(NULL, 0), str_of(NULL, 0), str_of(NULL, 0)));
 	}
 }
 
@@ -367,7 +372,7 @@ static int list_type(void *arg, enum ctype_kind kind, struct str name)
 	l->text.failed |= text.failed;
 	buf_escaped_lines(&l->text, buf_as_str(&text));
 	buf_free(&text);
-	return give(l, err);
+	return hand_over_probe(l, err);
 }
 
 /* "struct NAME": true, and *err is the end of it. */

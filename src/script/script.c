@@ -75,7 +75,7 @@ static int take_filter(struct script *s, struct diag *d)
 			  STR_FMT(s->options.probe_filter), why);
 }
 
-static int fill(struct script *s, struct diag *d)
+static int fill_script(struct script *s, struct diag *d)
 {
 	struct parser p = {
 		.options = &s->options, .builtins = &script_builtins, .arena = &s->arena, .d = d};
@@ -121,7 +121,7 @@ int script_parse(struct str text, const struct script_options *options, struct s
 	s->source = arena_new(&s->arena, struct script_source);
 	s->wall_offset = clock_wall_offset();
 	s->path = arena_str(&s->arena, options->path);
-	err = s->path.ptr && s->source ? fill(s, d) : -ENOMEM;
+	err = s->path.ptr && s->source ? fill_script(s, d) : -ENOMEM;
 	if (err) {
 		script_free(s);
 		return err;

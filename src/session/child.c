@@ -137,7 +137,7 @@ static void run_child(const char *program, char **words, char *const *more, int 
 }
 
 /* Others may kill it at any moment: then it cannot be let go on, or has been reaped. */
-static const char *reason(int err)
+static const char *reason_of(int err)
 {
 	return err == -ESRCH || err == -ECHILD ? "it was killed before it ran" : strerror(-err);
 }
@@ -167,7 +167,7 @@ static int wait_for(struct child *c, int wanted)
 }
 
 /* A child that has stopped before its exec. It does not outlive us until it has run that. */
-static int spawn(const char *program, char **words, char *const *more, struct child *c)
+static int spawn_stopped(const char *program, char **words, char *const *more, struct child *c)
 {
 	int pipe_fds[2], err, theirs;
 
@@ -248,11 +248,11 @@ int child_start(const char *command, char *const *more, struct child *out, struc
 		return err;
 	}
 	if (!err)
-		err = spawn(program.ptr, words.we_wordv, more, &c);
+		err = spawn_stopped(program.ptr, words.we_wordv, more, &c);
 	c.stopped = c.pid > 0 && !c.gone;
 	if (err)
 		diag_error(d, err, "command-failed", "cannot start '%s': %s", words.we_wordv[0],
-			   reason(err));
+			   reason_of(err));
 	if (err == -ENOENT)
 		diag_hint(d, "is it in $PATH? a path that contains / is not searched for");
 	if (err == -EPERM)
@@ -279,7 +279,8 @@ int child_exec(struct child *c, const char *command, struct diag *d)
 	if (!err && ptrace(PTRACE_SETOPTIONS, c->pid, NULL, NULL))
 		err = -errno;
 	if (err)
-		diag_error(d, err, "command-failed", "cannot start '%s': %s", command, reason(err));
+		diag_error(d, err, "command-failed", "cannot start '%s': %s", command,
+			   reason_of(err));
 	if (err == -ENOENT) /* the file itself was there */
 		diag_hint(d, "the file's interpreter (#!, or ld.so) does not exist");
 	return err;
@@ -309,7 +310,7 @@ int child_run_to_entry(struct child *c, struct diag *d)
 	c->is_at_entry = !err;
 	return err ? diag_error(d, err, "command-failed",
 				"the command (pid %d) did not reach its entry point: %s", c->pid,
-				reason(err))
+				reason_of(err))
 		   : 0;
 }
 

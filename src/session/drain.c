@@ -9,7 +9,7 @@
 #define SECOND	    1000000000ULL
 #define RING	    (4 << 20) /* of the engine by default */
 
-static void give(struct nopal_trace *t, nopal_output_fn *to, struct buf *text)
+static void give_output(struct nopal_trace *t, nopal_output_fn *to, struct buf *text)
 {
 	if (text->len && to)
 		to(t->options.output_arg, text->ptr, text->len);
@@ -18,19 +18,19 @@ static void give(struct nopal_trace *t, nopal_output_fn *to, struct buf *text)
 
 void session_flush(struct nopal_trace *t)
 {
-	give(t, t->options.output, &t->out);
+	give_output(t, t->options.output, &t->out);
 }
 
 static void give_notice(struct nopal_trace *t)
 {
 	bool apart = t->options.notice && t->options.format != NOPAL_JSON;
 
-	give(t, apart ? t->options.notice : t->options.output, &t->out);
+	give_output(t, apart ? t->options.notice : t->options.output, &t->out);
 }
 
 void session_give_log(struct nopal_trace *t)
 {
-	give(t, t->options.notice ? t->options.notice : t->options.output, &t->log);
+	give_output(t, t->options.notice ? t->options.notice : t->options.output, &t->log);
 }
 
 bool session_is_muted(const struct nopal_trace *t)

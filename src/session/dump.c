@@ -211,7 +211,7 @@ static int give_entry(void *arg, const struct report_entry *from)
 }
 
 /* A map's name without its '@'; that of the one without a name is "". */
-static struct str bare(struct str name)
+static struct str bare_name(struct str name)
 {
 	return name.len && *name.ptr == '@' ? str_of(name.ptr + 1, name.len - 1) : name;
 }
@@ -220,11 +220,12 @@ NOPAL_EXPORT int nopal_trace_map(struct nopal_trace *t, const char *name, nopal_
 				 void *arg, struct nopal_diag *d)
 {
 	struct reader reader = {.fn = fn, .arg = arg};
-	struct str wanted = bare(str_from(name));
+	struct str wanted = bare_name(str_from(name));
 	uint32_t map = 0;
 	int err;
 
-	while (map < t->program->map_count && !str_eq(bare(t->program->maps[map].name), wanted))
+	while (map < t->program->map_count &&
+	       !str_eq(bare_name(t->program->maps[map].name), wanted))
 		map++;
 	if (map == t->program->map_count)
 		return diag_error(diag_inner(d), -ENOENT, "unknown-map",

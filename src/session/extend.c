@@ -74,7 +74,8 @@ static int take_answer(void *arg, const struct found_image *image, const size_t 
 }
 
 /* Number found; only being out of memory is an error: processes and files come and go. */
-static int ask(struct nopal_trace *t, struct find_query q, ino_t inode, found_fn *fn, void *arg)
+static int ask_finder(struct nopal_trace *t, struct find_query q, ino_t inode, found_fn *fn,
+		      void *arg)
 {
 	struct answers a = {t, fn, arg, q.pid, inode};
 	int found;
@@ -118,7 +119,7 @@ static int ask_for_waiting(struct nopal_trace *t, const struct find_query *q, fo
 			continue;
 		one.pid = m->by_path ? 0 : m->pid;
 		one.path = m->by_path ? str_from(m->path) : m->path ? STR("") : q->path;
-		found = one.pid || one.path.len ? ask(t, one, m->inode, fn, arg) : 0;
+		found = one.pid || one.path.len ? ask_finder(t, one, m->inode, fn, arg) : 0;
 		if (found < 0)
 			return found;
 		total += found;
@@ -174,8 +175,8 @@ static void see_stacks(struct nopal_trace *t, const struct program *p)
 
 /* Compile the sites of one new image and attach them, unless the run is over: then they are only
  * counted. *more: there may be another image; `warned`: messages of the engine. */
-static int extend(struct nopal_trace *t, const struct script_source *source, bool *more,
-		  struct diag *d, struct diag *warned)
+static int extend_source(struct nopal_trace *t, const struct script_source *source, bool *more,
+			 struct diag *d, struct diag *warned)
 {
 	struct program *program = NULL;
 	const void *image = NULL;
@@ -256,7 +257,7 @@ int session_attach_command(struct nopal_trace *t, struct diag *d)
 		err = engine_enter(t->engine, d);
 	t->images_held = false;
 	while (t->facts.needs_images && more && !err) {
-		err = extend(t, source, &more, d, d);
+		err = extend_source(t, source, &more, d, d);
 		source = NULL; /* the images are found: now one after the other */
 	}
 	finder_trim(t->finder);
@@ -283,7 +284,7 @@ int session_extend(struct nopal_trace *t, struct diag *d)
 	while (more && err != -ENOMEM && err != -EINTR && poll(&stop, 1, 0) <= 0) {
 		struct diag said = DIAG_INIT, warned = DIAG_INIT;
 
-		err = extend(t, source, &more, &said, &warned);
+		err = extend_source(t, source, &more, &said, &warned);
 		if (!err)
 			hand_on_warnings(t, &warned, d);
 		diag_add_all(&said, &warned);
@@ -323,7 +324,7 @@ static void note_mapping(struct nopal_trace *t, const struct image_event *event)
 }
 
 /* A child of a process we follow, and what it has done before we heard of it. */
-static void join(struct nopal_trace *t, pid_t pid, uint64_t time)
+static void join_child(struct nopal_trace *t, pid_t pid, uint64_t time)
 {
 	pid_t child;
 
@@ -334,7 +335,7 @@ static void join(struct nopal_trace *t, pid_t pid, uint64_t time)
 	if (later_has_mapped(&t->later, pid, time))
 		later_joined(&t->later, pid, time);
 	while ((child = later_find_child(&t->later, pid, time)))
-		join(t, child, time);
+		join_child(t, child, time);
 }
 
 static void tell_engine(struct nopal_trace *t, const struct image_event *event)
@@ -373,7 +374,7 @@ static void note_event(void *arg, const struct image_event *event)
 		if (!t->pid || !t->options.follow)
 			break;
 		if (pid_set_has(&t->followed, event->parent))
-			join(t, event->pid, event->time);
+			join_child(t, event->pid, event->time);
 		else
 			later_untraced(&t->later, event->pid, event->parent, event->time);
 		break;

@@ -17,7 +17,7 @@
 /* ---- images that have been looked at. Two share a key once in 2^64 pairs; a set that has grown
  * too large is emptied, which only means that files are looked at again. */
 
-static uint64_t mix(uint64_t key)
+static uint64_t mix_key(uint64_t key)
 {
 	key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9u;
 	key = (key ^ key >> 27) * 0x94d049bb133111ebu;
@@ -26,8 +26,8 @@ static uint64_t mix(uint64_t key)
 
 uint64_t seen_key(const struct image_event *e)
 {
-	uint64_t key =
-		mix(e->inode ^ mix(e->generation ^ mix((uint64_t)e->major << 32 | e->minor)));
+	uint64_t key = mix_key(
+		e->inode ^ mix_key(e->generation ^ mix_key((uint64_t)e->major << 32 | e->minor)));
 
 	return key ? key : 1;
 }
@@ -77,7 +77,7 @@ void later_free(struct later *l)
 }
 
 /* Takes ownership of the path. Without memory, all images are looked at again. */
-static void add(struct later *l, struct mapped_list *list, const struct mapped_image *m)
+static void add_image(struct later *l, struct mapped_list *list, const struct mapped_image *m)
 {
 	if (list->count >= WAITING_MOST || array_grow(list->items, list->count, list->cap)) {
 		free(m->path);
@@ -97,7 +97,7 @@ void later_mapped(struct later *l, const struct image_event *event)
 	if (!seen_has(&l->seen, m.key)) {
 		m.path = strndup(event->path.ptr, event->path.len);
 		if (m.path)
-			add(l, &l->waiting, &m);
+			add_image(l, &l->waiting, &m);
 		else
 			l->everything = true;
 		return;
@@ -107,12 +107,12 @@ void later_mapped(struct later *l, const struct image_event *event)
 		if (l->armed.items[i].key == m.key && l->armed.items[i].armed_at >= event->time)
 			m.armed_at = l->armed.items[i].armed_at;
 	if (m.armed_at)
-		add(l, &l->armed, &m);
+		add_image(l, &l->armed, &m);
 }
 
 void later_joined(struct later *l, pid_t pid, uint64_t time)
 {
-	add(l, &l->waiting, &(struct mapped_image){.pid = pid, .mapped_at = time});
+	add_image(l, &l->waiting, &(struct mapped_image){.pid = pid, .mapped_at = time});
 }
 
 void later_ended(struct later *l, const struct image_event *event)
@@ -207,7 +207,7 @@ void later_armed_unheard(struct later *l, uint64_t now)
 		.pid = l->unheard_pid, .mapped_at = l->unheard_since, .armed_at = now};
 
 	if (l->unheard_since)
-		add(l, &l->armed, &m);
+		add_image(l, &l->armed, &m);
 }
 
 static int has_inode(void *arg, const struct mapped_file *file)
@@ -233,7 +233,7 @@ void later_settle(struct later *l)
 				l->unknown++;
 		}
 		if (m->armed_at) {
-			add(l, &l->armed, m);
+			add_image(l, &l->armed, m);
 			m->path = NULL;
 		}
 	}
@@ -241,7 +241,7 @@ void later_settle(struct later *l)
 	buf_free(&text);
 }
 
-static void judge(struct later *l, const struct mapped_image *m)
+static void judge_image(struct later *l, const struct mapped_image *m)
 {
 	bool ended = m->gone_at && m->gone_at < m->armed_at;
 	uint64_t end = ended ? m->gone_at : m->armed_at;
@@ -265,7 +265,7 @@ void later_judge(struct later *l, uint64_t before)
 			l->armed.items[kept++] = *m;
 			continue;
 		}
-		judge(l, m);
+		judge_image(l, m);
 		free(m->path);
 	}
 	l->armed.count = kept;

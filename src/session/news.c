@@ -63,7 +63,8 @@ static bool decode_comm(struct cursor *c, uint16_t misc, struct image_event *e)
 	return true;
 }
 
-static bool decode(struct cursor *c, const struct perf_event_header *head, struct image_event *e)
+static bool decode_event(struct cursor *c, const struct perf_event_header *head,
+			 struct image_event *e)
 {
 	switch (head->type) {
 	case PERF_RECORD_MMAP2: return decode_mmap(c, e);
@@ -74,8 +75,8 @@ static bool decode(struct cursor *c, const struct perf_event_header *head, struc
 
 /* The next record's head and time. False at the end, and when the bytes cannot be a record: then
  * the rest of the ring is lost. */
-static bool peek(struct news_ring *ring, struct perf_event_header *head, uint64_t *time,
-		 uint64_t *lost)
+static bool peek_event(struct news_ring *ring, struct perf_event_header *head, uint64_t *time,
+		       uint64_t *lost)
 {
 	uint64_t left = ring->head - ring->tail;
 
@@ -102,7 +103,7 @@ static struct news_ring *find_next(struct news_ring *rings, unsigned count,
 		struct perf_event_header one;
 		uint64_t at;
 
-		if (!peek(&rings[i], &one, &at, lost) || (next && at >= *time))
+		if (!peek_event(&rings[i], &one, &at, lost) || (next && at >= *time))
 			continue;
 		next = &rings[i];
 		*head = one;
@@ -131,7 +132,7 @@ uint64_t news_read(struct news_ring *rings, unsigned count, uint64_t until, imag
 			if (head.type == PERF_RECORD_LOST) /* { u64 id, lost } */
 				lost += cursor_skip(&c, 8) && cursor_u64(&c, &gone) && gone ? gone
 											    : 1;
-			else if (decode(&c, &head, &event))
+			else if (decode_event(&c, &head, &event))
 				fn(arg, &event);
 		} else {
 			lost++;

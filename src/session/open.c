@@ -187,8 +187,8 @@ static int choose_engines(const char *names, struct engine_choice *out, struct d
 }
 
 /* For struct script_source: why none of the engines can read the operand, or not all of them. */
-static const char *unreadable(void *self, const struct arch *arch, const struct operand *o,
-			      bool by_some)
+static const char *why_unreadable(void *self, const struct arch *arch, const struct operand *o,
+				  bool by_some)
 {
 	const struct engine_choice *c = &((struct nopal_trace *)self)->engines;
 	const char *first = NULL;
@@ -239,8 +239,8 @@ void session_script_options(struct nopal_trace *t, struct script_options *out)
 	};
 }
 
-static int functions(void *self, const struct find_query *q, function_fn *fn, void *arg,
-		     struct diag *d)
+static int list_functions(void *self, const struct find_query *q, function_fn *fn, void *arg,
+			  struct diag *d)
 {
 	struct nopal_trace *t = self;
 	struct find_query one = *q;
@@ -356,8 +356,8 @@ int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
 	t->source = script_source_machine(t->finder);
 	t->source.run = t;
 	t->source.sites = session_sites;
-	t->source.functions = functions;
-	t->source.unreadable = unreadable;
+	t->source.functions = list_functions;
+	t->source.unreadable = why_unreadable;
 	/* What is missing in later images is reported when they are mapped. */
 	err = script_resolve(t->script, &t->source,
 			     t->images_held && t->facts.needs_images ? &said : d);

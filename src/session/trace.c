@@ -194,7 +194,7 @@ static void say_stopped(const struct nopal_trace *t, struct diag *d)
 	}
 }
 
-static int attach(struct nopal_trace *t, struct diag *d)
+static int attach_probes(struct nopal_trace *t, struct diag *d)
 {
 	bool held = t->images_held;
 	bool counts_late = held && t->facts.needs_images;
@@ -259,7 +259,7 @@ NOPAL_EXPORT int nopal_trace_attach(struct nopal_trace *t, struct nopal_diag *di
 {
 	struct diag *d = diag_inner(diag);
 
-	return diag_ensure(d, attach(t, d), "attach the script");
+	return diag_ensure(d, attach_probes(t, d), "attach the script");
 }
 
 /* The first of the processes that are waited for has ended; was it the only one? */
@@ -308,14 +308,14 @@ static void wait_events(struct nopal_trace *t, int timeout_ms)
 }
 
 /* For messages: what -p chose. */
-static const char *chosen(struct nopal_trace *t)
+static const char *chosen_process(struct nopal_trace *t)
 {
 	return t->pid ? arena_printf(&t->arena, "process %d", (int)t->pid).ptr
 		      : "one of the processes";
 }
 
 /* The process was taken over by exec in a thread, so that the kernel did not know it any more. */
-static int rearm(struct nopal_trace *t, struct diag *d)
+static int rearm_process(struct nopal_trace *t, struct diag *d)
 {
 	struct diag said = DIAG_INIT;
 	int done = engine_rearm(t->engine, &said);
@@ -328,7 +328,7 @@ static int rearm(struct nopal_trace *t, struct diag *d)
 		diag_warn(d, "rearmed",
 			  "%s continued in another thread, by exec or because its main "
 			  "thread ended: events were missed until the probes were attached again",
-			  chosen(t));
+			  chosen_process(t));
 	return done < 0 && done != -ESRCH ? done : 0;
 }
 
@@ -349,7 +349,7 @@ NOPAL_EXPORT int nopal_trace_poll(struct nopal_trace *t, int timeout_ms, struct 
 		if (t->images)
 			err = session_extend(t, d);
 		if (!err && !is_over(t))
-			err = rearm(t, d);
+			err = rearm_process(t, d);
 		for (now = clock_now(); !err && !is_over(t) && (due = clock_take(&t->clock, now));)
 			err = engine_run(t->engine, ATTACH_INTERVAL, due->period, due->clause, d);
 		if (!err && !session_is_muted(t))
@@ -489,7 +489,8 @@ static void tell_left_out(struct nopal_trace *t, struct diag *d)
 	}
 	if (stats.children) {
 		diag_warn(d, "not-followed", "%s started %llu process%s not traced",
-			  t->pid ? chosen(t) : "the processes", (unsigned long long)stats.children,
+			  t->pid ? chosen_process(t) : "the processes",
+			  (unsigned long long)stats.children,
 			  stats.children == 1 ? " that was" : "es that were");
 		diag_hint(d, "--follow%s traces them too", t->pid ? "" : " with one -p");
 	}
@@ -509,7 +510,7 @@ static void tell_left_out(struct nopal_trace *t, struct diag *d)
 		diag_warn(d, "files-missed",
 			  "the main thread of %s ended before the others: probes with a "
 			  "path in files that it mapped after that were missed",
-			  chosen(t));
+			  chosen_process(t));
 }
 
 /* How the command ended, unless well. A signal that ends us by ^C ends it too: nothing new. */

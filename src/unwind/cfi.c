@@ -79,14 +79,14 @@ static bool read_operands(const struct cfi *c, struct cursor *from, const char *
 
 /* ---- what the state is as a rule */
 
-static bool fits(int64_t n)
+static bool fits_offset(int64_t n)
 {
 	return n == (int32_t)n;
 }
 
 static bool set_place(struct cfi_place p, uint8_t *kind, int32_t *offset)
 {
-	*kind = (uint8_t)(fits(p.offset) ? p.kind : UNWIND_BAD);
+	*kind = (uint8_t)(fits_offset(p.offset) ? p.kind : UNWIND_BAD);
 	*offset = p.kind == UNWIND_AT_CFA || p.kind == UNWIND_AT_SP || p.kind == UNWIND_AT_FP
 			  ? (int32_t)p.offset
 			  : 0;
@@ -106,7 +106,7 @@ static struct unwind_rule make_rule(const struct cfi *c)
 	/* Of the outermost frame nothing else matters. */
 	if (s->ra.kind == UNWIND_LOST && !s->is_lost)
 		return (struct unwind_rule){.cfa = UNWIND_SP, .ra = UNWIND_LOST};
-	if (s->is_lost || r.cfa == UNWIND_UNKNOWN || !fits(s->cfa_off))
+	if (s->is_lost || r.cfa == UNWIND_UNKNOWN || !fits_offset(s->cfa_off))
 		return unknown;
 	r.cfa_off = (int32_t)s->cfa_off;
 	set_place(s->fp, &r.fp, &r.fp_off);
@@ -127,7 +127,7 @@ static struct cfi_place *find_place(struct cfi *c, uint64_t reg)
 	return reg == c->fde->cie->ra ? &c->now.ra : reg == c->cpu->fp ? &c->now.fp : NULL;
 }
 
-static void set(struct cfi *c, uint64_t reg, enum unwind_place kind, int64_t offset)
+static void set_rule(struct cfi *c, uint64_t reg, enum unwind_place kind, int64_t offset)
 {
 	struct cfi_place *p = find_place(c, reg);
 
@@ -137,7 +137,7 @@ static void set(struct cfi *c, uint64_t reg, enum unwind_place kind, int64_t off
 	c->is_changed = true;
 }
 
-static void restore(struct cfi *c, uint64_t reg)
+static void restore_place(struct cfi *c, uint64_t reg)
 {
 	const struct cfi_state *initial = &c->fde->cie->initial;
 	struct cfi_place *p = find_place(c, reg);
@@ -186,17 +186,17 @@ static void set_by_expression(struct cfi *c, uint64_t reg, struct str code)
 	struct simple e;
 
 	if (!expression_simple(code, c->frames->big_endian, &e) || e.is_loaded || e.more)
-		set(c, reg, UNWIND_BAD, 0);
+		set_rule(c, reg, UNWIND_BAD, 0);
 	else if (e.reg == c->cpu->sp)
-		set(c, reg, UNWIND_AT_SP, e.offset);
+		set_rule(c, reg, UNWIND_AT_SP, e.offset);
 	else if (e.reg == c->cpu->fp)
-		set(c, reg, UNWIND_AT_FP, e.offset);
+		set_rule(c, reg, UNWIND_AT_FP, e.offset);
 	else
-		set(c, reg, UNWIND_BAD, 0);
+		set_rule(c, reg, UNWIND_BAD, 0);
 }
 
 /* The piece from `at` to `to` is complete. */
-static int advance(struct cfi *c, uint64_t to)
+static int advance_to(struct cfi *c, uint64_t to)
 {
 	struct unwind_rule rule;
 	uint64_t at = c->at;
@@ -229,7 +229,7 @@ static bool take_state(struct cfi *c)
 }
 
 /* Offsets are counted in units of the CIE. Wraps like the stack machine of an unwinder. */
-static int64_t scaled(const struct cfi *c, uint64_t n)
+static int64_t scale_offset(const struct cfi *c, uint64_t n)
 {
 	return (int64_t)(n * (uint64_t)c->fde->cie->data_align);
 }
@@ -242,24 +242,24 @@ static bool change_state(struct cfi *c, uint8_t op, const struct operand_values 
 	switch (op) {
 	case CFA_OFFSET:
 	case CFA_OFFSET_EXTENDED:
-	case CFA_OFFSET_SIGNED: set(c, a, UNWIND_AT_CFA, scaled(c, b)); break;
-	case CFA_OFFSET_NEGATIVE: set(c, a, UNWIND_AT_CFA, -scaled(c, b)); break;
+	case CFA_OFFSET_SIGNED: set_rule(c, a, UNWIND_AT_CFA, scale_offset(c, b)); break;
+	case CFA_OFFSET_NEGATIVE: set_rule(c, a, UNWIND_AT_CFA, -scale_offset(c, b)); break;
 	case CFA_RESTORE:
-	case CFA_RESTORE_EXTENDED: restore(c, a); break;
-	case CFA_UNDEFINED: set(c, a, UNWIND_LOST, 0); break;
-	case CFA_SAME_VALUE: set(c, a, UNWIND_SAME, 0); break;
-	case CFA_REGISTER: set(c, a, a == b ? UNWIND_SAME : UNWIND_BAD, 0); break;
+	case CFA_RESTORE_EXTENDED: restore_place(c, a); break;
+	case CFA_UNDEFINED: set_rule(c, a, UNWIND_LOST, 0); break;
+	case CFA_SAME_VALUE: set_rule(c, a, UNWIND_SAME, 0); break;
+	case CFA_REGISTER: set_rule(c, a, a == b ? UNWIND_SAME : UNWIND_BAD, 0); break;
 	case CFA_VAL_OFFSET:
 	case CFA_VAL_OFFSET_SIGNED:
-	case CFA_VAL_EXPRESSION: set(c, a, UNWIND_BAD, 0); break;
+	case CFA_VAL_EXPRESSION: set_rule(c, a, UNWIND_BAD, 0); break;
 	case CFA_EXPRESSION: set_by_expression(c, a, v->block); break;
 	case CFA_REMEMBER: return keep_state(c);
 	case CFA_RESTORE_STATE: return take_state(c);
 	case CFA_DEF_CFA: define_cfa(c, a, (int64_t)b); break;
-	case CFA_DEF_CFA_SIGNED: define_cfa(c, a, scaled(c, b)); break;
+	case CFA_DEF_CFA_SIGNED: define_cfa(c, a, scale_offset(c, b)); break;
 	case CFA_DEF_REGISTER: define_cfa(c, a, c->now.cfa_off); break;
 	case CFA_DEF_OFFSET: define_cfa(c, c->now.cfa_reg, (int64_t)a); break;
-	case CFA_DEF_OFFSET_SIGNED: define_cfa(c, c->now.cfa_reg, scaled(c, a)); break;
+	case CFA_DEF_OFFSET_SIGNED: define_cfa(c, c->now.cfa_reg, scale_offset(c, a)); break;
 	case CFA_DEF_EXPRESSION: define_by_expression(c, v->block); break;
 	default: break; /* nothing that matters here */
 	}
@@ -278,15 +278,15 @@ static int run_short(struct cfi *c, struct cursor *from, uint8_t op)
 	uint64_t low = op & ~CFA_SHORT, n;
 
 	switch (op & CFA_SHORT) {
-	case CFA_ADVANCE: return advance(c, c->at + low * c->fde->cie->code_align);
+	case CFA_ADVANCE: return advance_to(c, c->at + low * c->fde->cie->code_align);
 	case CFA_OFFSET:
 		if (cursor_uleb(from, &n))
-			set(c, low, UNWIND_AT_CFA, scaled(c, n));
+			set_rule(c, low, UNWIND_AT_CFA, scale_offset(c, n));
 		else
 			c->now.is_lost = true;
 		return 0;
 	}
-	restore(c, low);
+	restore_place(c, low);
 	return 0;
 }
 
@@ -297,15 +297,15 @@ static int run_long(struct cfi *c, struct cursor *from, uint8_t op)
 	if (op >= CFA_COUNT || !operands[op] || !read_operands(c, from, operands[op], &v))
 		c->now.is_lost = true;
 	else if (op == CFA_SET_LOC)
-		return advance(c, v.n[0]);
+		return advance_to(c, v.n[0]);
 	else if (is_advance(op))
-		return advance(c, c->at + v.n[0] * c->fde->cie->code_align);
+		return advance_to(c, c->at + v.n[0] * c->fde->cie->code_align);
 	else
 		c->now.is_lost = !change_state(c, op, &v);
 	return 0;
 }
 
-static int run(struct cfi *c, struct str code)
+static int run_code(struct cfi *c, struct str code)
 {
 	struct cursor from = cursor_of(code.ptr, code.len, c->frames->big_endian);
 	uint64_t n;
@@ -342,13 +342,13 @@ int cfi_run(const struct unwind_cpu *cpu, const struct frames *f, const struct f
 		cie->has_run = true;
 		c.now = (struct cfi_state){.cfa = UNWIND_UNKNOWN};
 		c.at = UINT64_MAX; /* in a CIE nothing advances */
-		run(&c, cie->code);
+		run_code(&c, cie->code);
 		cie->initial = c.now;
 		c.kept_count = 0;
 	}
 	c.now = cie->initial;
 	c.at = fde->start;
 	c.is_changed = true; /* whatever the CIE's instructions left */
-	err = run(&c, fde->code);
-	return err ? err : advance(&c, fde->end);
+	err = run_code(&c, fde->code);
+	return err ? err : advance_to(&c, fde->end);
 }

@@ -27,7 +27,7 @@ static bool read_memory(const struct context *c, uint64_t address, void *out, si
 }
 
 /* `size` bytes in host order as a number. */
-static uint64_t load(const void *bytes, unsigned size, bool is_signed)
+static uint64_t load_number(const void *bytes, unsigned size, bool is_signed)
 {
 	uint64_t bits = 0;
 
@@ -47,7 +47,7 @@ uint64_t read_user(struct interp_run *r, uint64_t address, unsigned size, bool i
 		count_fault(r, FAULT_READ);
 		return 0;
 	}
-	return load(bytes, size, is_signed);
+	return load_number(bytes, size, is_signed);
 }
 
 static uint64_t context_reg(const struct context *c, const struct arch *arch, uint8_t id)
@@ -111,7 +111,7 @@ uint64_t read_field(struct interp_run *r, const struct insn *i)
 		count_fault(r, FAULT_READ);
 		return 0;
 	}
-	return load(bytes.ptr, i->size, i->is_signed);
+	return load_number(bytes.ptr, i->size, i->is_signed);
 }
 
 uint64_t read_builtin(const struct interp_run *r, int64_t builtin)
@@ -243,7 +243,7 @@ void read_field_str(struct interp_run *r, const struct insn *i)
 
 	if (!i->size) {
 		found = event_bytes(r, offset, 4, &bytes);
-		where = found ? load(bytes.ptr, 4, false) : 0;
+		where = found ? load_number(bytes.ptr, 4, false) : 0;
 		offset = where & 0xffff;
 		len = where >> 16;
 	}

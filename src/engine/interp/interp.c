@@ -299,7 +299,7 @@ static const struct attach *find_site(const struct interp *e, const struct recor
 }
 
 /* Play one event at the first site of its name: all clauses that are attached there run. */
-static int play(struct interp *e, const struct recorded *event, struct arena *a)
+static int play_event(struct interp *e, const struct recorded *event, struct arena *a)
 {
 	const struct attach *site = find_site(e, event);
 	struct context c;
@@ -334,7 +334,7 @@ static int interp_drain(struct engine *engine, int timeout_ms, record_fn *fn, vo
 
 		err = replay_next(&e->replay, &a, &event, NULL);
 		if (!err && event.site.len)
-			err = play(e, &event, &a);
+			err = play_event(e, &event, &a);
 		arena_free(&a);
 	}
 	engine->is_ended = e->options.events && e->attached && !e->replay.rest.len;

@@ -3,7 +3,7 @@
 
 #include "program/op.h"
 
-static uint64_t compute(enum op op, uint64_t a, uint64_t b)
+static uint64_t compute_op(enum op op, uint64_t a, uint64_t b)
 {
 	int64_t sa = (int64_t)a, sb = (int64_t)b;
 
@@ -213,7 +213,7 @@ static void run_insn(struct interp_run *r, const struct insn *i)
 		}
 		if (i->op >= OP_UDIV && i->op <= OP_SMOD && !regs[i->b])
 			count_fault(r, FAULT_DIVIDE);
-		regs[i->d] = compute((enum op)i->op, regs[i->a], regs[i->b]);
+		regs[i->d] = compute_op((enum op)i->op, regs[i->a], regs[i->b]);
 	}
 }
 

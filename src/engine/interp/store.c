@@ -9,7 +9,7 @@ static uint64_t *words_of(const struct interp_run *r, uint16_t slot)
 	return slot == SLOT_NO ? NULL : (uint64_t *)(void *)run_slot(r, slot);
 }
 
-static uint64_t percentile(struct interp_run *r, const struct insn *i)
+static uint64_t run_percentile(struct interp_run *r, const struct insn *i)
 {
 	const struct type *t = &r->e->program->maps[i->map].value;
 	uint64_t *words = calloc(1, type_memory(t)), result = 0;
@@ -30,7 +30,7 @@ void store_run(struct interp_run *r, const struct insn *i)
 
 	switch (i->op) {
 	case OP_MAP_GET: regs[i->d] = s->get(s->self, i->map, key); break;
-	case OP_PERCENTILE: regs[i->d] = percentile(r, i); break;
+	case OP_PERCENTILE: regs[i->d] = run_percentile(r, i); break;
 	case OP_MAP_COPY: s->copy(s->self, i->map, key, words_of(r, i->t)); break;
 	case OP_MAP_SET: s->set(s->self, i->map, key, value, i->span); break;
 	case OP_MAP_PUT: s->put(s->self, i->map, key, words_of(r, i->t), i->span); break;

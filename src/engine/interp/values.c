@@ -35,7 +35,7 @@ static uint64_t hash_of(const struct table *t, const char *key)
 	return hash_bytes(0, key, t->key_size);
 }
 
-static size_t find(const struct table *t, const char *key)
+static size_t find_key(const struct table *t, const char *key)
 {
 	hash_each(i, &t->by_key, hash_of(t, key))
 		if (!memcmp(t->entries[i], key, t->key_size))
@@ -51,7 +51,7 @@ static uint64_t *last_use(const struct table *t, size_t at)
 /* The value of a key, or NULL. */
 static char *table_find(struct table *t, const char *key)
 {
-	size_t at = find(t, key);
+	size_t at = find_key(t, key);
 
 	if (at == ABSENT)
 		return NULL;
@@ -62,7 +62,7 @@ static char *table_find(struct table *t, const char *key)
 /* The last entry takes the place of the one that goes. It was added before, so there is room. */
 static bool table_remove(struct table *t, const char *key)
 {
-	size_t at = find(t, key), last = t->count - 1;
+	size_t at = find_key(t, key), last = t->count - 1;
 
 	if (at == ABSENT)
 		return false;
@@ -129,7 +129,7 @@ static const char *key_of(const struct interp_run *r, const struct insn *i)
 }
 
 /* The value to write; NULL when the map is full, which is counted. */
-static char *take(struct interp_run *r, const struct insn *i)
+static char *take_value(struct interp_run *r, const struct insn *i)
 {
 	int err = 0;
 	char *value = table_take(table_of(r, i), key_of(r, i), &err);
@@ -175,7 +175,7 @@ void map_copy(struct interp_run *r, const struct insn *i)
 
 void map_set(struct interp_run *r, const struct insn *i)
 {
-	char *value = take(r, i);
+	char *value = take_value(r, i);
 
 	if (value)
 		*(uint64_t *)value = r->u->regs[i->a];
@@ -183,7 +183,7 @@ void map_set(struct interp_run *r, const struct insn *i)
 
 void map_put(struct interp_run *r, const struct insn *i)
 {
-	char *value = take(r, i);
+	char *value = take_value(r, i);
 
 	if (value)
 		memcpy(value, run_slot(r, i->t), type_memory(run_type(r, i->t)));
@@ -191,7 +191,7 @@ void map_put(struct interp_run *r, const struct insn *i)
 
 void map_add(struct interp_run *r, const struct insn *i)
 {
-	uint64_t *value = (uint64_t *)take(r, i), before = value ? *value : 0;
+	uint64_t *value = (uint64_t *)take_value(r, i), before = value ? *value : 0;
 
 	if (value)
 		*value += r->u->regs[i->a];
@@ -234,7 +234,7 @@ bool map_entry(struct interp_run *r, const struct insn *i, uint64_t *left)
 
 void map_aggregate(struct interp_run *r, const struct insn *i)
 {
-	char *value = take(r, i);
+	char *value = take_value(r, i);
 
 	if (value)
 		aggregate_take(value_type(r, i), value, i->a == REG_NO ? 0 : r->u->regs[i->a]);

@@ -27,7 +27,7 @@ static bool is_array(const struct expr *e)
 	return t->show == SHOW_ARRAY || (e->is_place && t->ctype && t->ctype->kind == CTYPE_ARRAY);
 }
 
-static bool answer(const struct expr *e, enum question question)
+static bool answer_question(const struct expr *e, enum question question)
 {
 	const struct type *t = &e->shape.type;
 	bool is_int = t->kind == TYPE_INT && !type_target(t);
@@ -46,7 +46,7 @@ static bool answer(const struct expr *e, enum question question)
 static void check_question(struct check *c, struct expr *e)
 {
 	check_expr(c, e->args[0]);
-	set_bool(e, !c->err && answer(e->args[0], (enum question)e->function->number));
+	set_bool(e, !c->err && answer_question(e->args[0], (enum question)e->function->number));
 }
 
 /* is_scalar(@m) */
@@ -78,7 +78,7 @@ static void check_fail(struct check *c, struct expr *e)
 	unsigned n = 1;
 
 	for (unsigned i = 1; i < e->arg_count && !c->err; i++)
-		if (!answer(e->args[i], IS_LITERAL))
+		if (!answer_question(e->args[i], IS_LITERAL))
 			check_error(c, e->args[i], "wrong-arg-type",
 				    "the arguments of 'fail' must be literals");
 	while (piece_next(&rest, &p)) {

@@ -134,7 +134,8 @@ static uint8_t class_of(unsigned byte)
 		       : BYTE_OTHER;
 }
 
-static void set(struct automaton *a, unsigned state, unsigned byte, unsigned act, unsigned next)
+static void set_edge(struct automaton *a, unsigned state, unsigned byte, unsigned act,
+		     unsigned next)
 {
 	a->act[state * BYTE_CLASSES + byte] = (uint8_t)act;
 	a->next[state * BYTE_CLASSES + byte] = (uint8_t)next;
@@ -143,22 +144,22 @@ static void set(struct automaton *a, unsigned state, unsigned byte, unsigned act
 static void set_all(struct automaton *a, unsigned state, unsigned act, unsigned next)
 {
 	for (unsigned byte = BYTE_BLANK; byte < BYTE_CLASSES; byte++)
-		set(a, state, byte, act, next);
-	set(a, state, BYTE_END, act & ACT_OWED, STATE_START);
+		set_edge(a, state, byte, act, next);
+	set_edge(a, state, BYTE_END, act & ACT_OWED, STATE_START);
 }
 
 static void set_blanks(struct automaton *a, unsigned state, unsigned next)
 {
-	set(a, state, BYTE_BLANK, ACT_BLANK, next);
-	set(a, state, BYTE_NEWLINE, ACT_BLANK, next);
+	set_edge(a, state, BYTE_BLANK, ACT_BLANK, next);
+	set_edge(a, state, BYTE_NEWLINE, ACT_BLANK, next);
 }
 
 /* Where a value may begin: at all of its first bytes but a minus. */
 static void set_values(struct automaton *a, unsigned state, unsigned act, enum place place)
 {
-	set(a, state, BYTE_DIGIT, act, STATE_NUMBER + place);
-	set(a, state, BYTE_QUOTE, act, STATE_STRING + place);
-	set(a, state, BYTE_HOLE, act, STATE_VALUE + place);
+	set_edge(a, state, BYTE_DIGIT, act, STATE_NUMBER + place);
+	set_edge(a, state, BYTE_QUOTE, act, STATE_STRING + place);
+	set_edge(a, state, BYTE_HOLE, act, STATE_VALUE + place);
 }
 
 static void make_outside(struct automaton *a, unsigned state, enum place place, unsigned minus)
@@ -166,60 +167,60 @@ static void make_outside(struct automaton *a, unsigned state, enum place place, 
 	set_all(a, state, ACT_KEEP, STATE_START);
 	set_blanks(a, state, state == STATE_WORD ? STATE_AFTER : state);
 	set_values(a, state, ACT_HOLE, place);
-	set(a, state, BYTE_LETTER, ACT_KEEP, STATE_WORD);
-	set(a, state, BYTE_EXPONENT, ACT_KEEP, STATE_WORD);
-	set(a, state, BYTE_DOUBLE, ACT_KEEP, STATE_DOUBLE);
-	set(a, state, BYTE_BACKQUOTE, ACT_KEEP, STATE_BACKQUOTE);
-	set(a, state, BYTE_MINUS, ACT_NONE, minus);
-	set(a, state, BYTE_SLASH, ACT_NONE, STATE_SLASH);
-	set(a, state, BYTE_OPEN, ACT_KEEP, STATE_OPENED);
-	set(a, state, BYTE_CLOSE, ACT_KEEP, STATE_AFTER);
-	set(a, state, BYTE_BRACKET, ACT_KEEP, STATE_AFTER);
-	set(a, state, BYTE_END, ACT_NONE, STATE_START);
+	set_edge(a, state, BYTE_LETTER, ACT_KEEP, STATE_WORD);
+	set_edge(a, state, BYTE_EXPONENT, ACT_KEEP, STATE_WORD);
+	set_edge(a, state, BYTE_DOUBLE, ACT_KEEP, STATE_DOUBLE);
+	set_edge(a, state, BYTE_BACKQUOTE, ACT_KEEP, STATE_BACKQUOTE);
+	set_edge(a, state, BYTE_MINUS, ACT_NONE, minus);
+	set_edge(a, state, BYTE_SLASH, ACT_NONE, STATE_SLASH);
+	set_edge(a, state, BYTE_OPEN, ACT_KEEP, STATE_OPENED);
+	set_edge(a, state, BYTE_CLOSE, ACT_KEEP, STATE_AFTER);
+	set_edge(a, state, BYTE_BRACKET, ACT_KEEP, STATE_AFTER);
+	set_edge(a, state, BYTE_END, ACT_NONE, STATE_START);
 }
 
 static void make_sign(struct automaton *a, unsigned state, unsigned act, unsigned number)
 {
 	set_all(a, state, ACT_OWED | ACT_AGAIN, STATE_START);
-	set(a, state, BYTE_MINUS, ACT_NONE, STATE_LINE);
+	set_edge(a, state, BYTE_MINUS, ACT_NONE, STATE_LINE);
 	if (number)
-		set(a, state, BYTE_DIGIT, act, number);
+		set_edge(a, state, BYTE_DIGIT, act, number);
 }
 
 static void make_skipped(struct automaton *a)
 {
 	set_all(a, STATE_SLASH, ACT_OWED | ACT_AGAIN, STATE_START);
-	set(a, STATE_SLASH, BYTE_STAR, ACT_NONE, STATE_COMMENT);
+	set_edge(a, STATE_SLASH, BYTE_STAR, ACT_NONE, STATE_COMMENT);
 	a->owed[STATE_SLASH] = OWED_SLASH;
 	set_all(a, STATE_LINE, ACT_NONE, STATE_LINE);
-	set(a, STATE_LINE, BYTE_NEWLINE, ACT_BLANK, STATE_AFTER);
+	set_edge(a, STATE_LINE, BYTE_NEWLINE, ACT_BLANK, STATE_AFTER);
 	set_all(a, STATE_COMMENT, ACT_NONE, STATE_COMMENT);
-	set(a, STATE_COMMENT, BYTE_STAR, ACT_NONE, STATE_STAR);
+	set_edge(a, STATE_COMMENT, BYTE_STAR, ACT_NONE, STATE_STAR);
 	set_all(a, STATE_STAR, ACT_NONE, STATE_COMMENT);
-	set(a, STATE_STAR, BYTE_STAR, ACT_NONE, STATE_STAR);
-	set(a, STATE_STAR, BYTE_SLASH, ACT_BLANK, STATE_AFTER);
+	set_edge(a, STATE_STAR, BYTE_STAR, ACT_NONE, STATE_STAR);
+	set_edge(a, STATE_STAR, BYTE_SLASH, ACT_BLANK, STATE_AFTER);
 	set_all(a, STATE_DOUBLE, ACT_KEEP, STATE_DOUBLE);
-	set(a, STATE_DOUBLE, BYTE_DOUBLE, ACT_KEEP, STATE_WORD);
+	set_edge(a, STATE_DOUBLE, BYTE_DOUBLE, ACT_KEEP, STATE_WORD);
 	set_all(a, STATE_BACKQUOTE, ACT_KEEP, STATE_BACKQUOTE);
-	set(a, STATE_BACKQUOTE, BYTE_BACKQUOTE, ACT_KEEP, STATE_WORD);
+	set_edge(a, STATE_BACKQUOTE, BYTE_BACKQUOTE, ACT_KEEP, STATE_WORD);
 }
 
 static void make_rows(struct automaton *a)
 {
 	set_all(a, STATE_ROW, ACT_AGAIN, STATE_AFTER);
 	set_blanks(a, STATE_ROW, STATE_ROW);
-	set(a, STATE_ROW, BYTE_COMMA, ACT_NONE, STATE_ROW_NEXT);
+	set_edge(a, STATE_ROW, BYTE_COMMA, ACT_NONE, STATE_ROW_NEXT);
 	set_all(a, STATE_ROW_NEXT, ACT_OWED | ACT_AGAIN, STATE_START);
 	set_blanks(a, STATE_ROW_NEXT, STATE_ROW_NEXT);
-	set(a, STATE_ROW_NEXT, BYTE_OPEN, ACT_NO_BLANK, STATE_ROW_OPEN);
+	set_edge(a, STATE_ROW_NEXT, BYTE_OPEN, ACT_NO_BLANK, STATE_ROW_OPEN);
 	a->owed[STATE_ROW_NEXT] = OWED_COMMA;
 	set_all(a, STATE_ROW_OPEN, ACT_OWED | ACT_AGAIN, STATE_START);
 	set_blanks(a, STATE_ROW_OPEN, STATE_ROW_OPEN);
 	set_values(a, STATE_ROW_OPEN, ACT_NO_BLANK, PLACE_MORE);
-	set(a, STATE_ROW_OPEN, BYTE_MINUS, ACT_NONE, STATE_ROW_SIGN);
+	set_edge(a, STATE_ROW_OPEN, BYTE_MINUS, ACT_NONE, STATE_ROW_SIGN);
 	a->owed[STATE_ROW_OPEN] = OWED_ROW;
 	make_sign(a, STATE_ROW_SIGN, ACT_NO_BLANK, STATE_NUMBER + PLACE_MORE);
-	set(a, STATE_ROW_SIGN, BYTE_MINUS, ACT_OWED | ACT_AGAIN, STATE_START);
+	set_edge(a, STATE_ROW_SIGN, BYTE_MINUS, ACT_OWED | ACT_AGAIN, STATE_START);
 	a->owed[STATE_ROW_SIGN] = OWED_ROW | OWED_SIGN;
 }
 
@@ -229,13 +230,13 @@ static void make_number(struct automaton *a, enum place place)
 
 	for (unsigned state = number; state <= exponent; state += PLACES) {
 		set_all(a, state, ACT_AGAIN, STATE_VALUE + place);
-		set(a, state, BYTE_DIGIT, ACT_NONE, number);
-		set(a, state, BYTE_LETTER, ACT_NONE, number);
-		set(a, state, BYTE_DOT, ACT_NONE, number);
-		set(a, state, BYTE_EXPONENT, ACT_NONE, exponent);
+		set_edge(a, state, BYTE_DIGIT, ACT_NONE, number);
+		set_edge(a, state, BYTE_LETTER, ACT_NONE, number);
+		set_edge(a, state, BYTE_DOT, ACT_NONE, number);
+		set_edge(a, state, BYTE_EXPONENT, ACT_NONE, exponent);
 	}
-	set(a, exponent, BYTE_MINUS, ACT_NONE, number);
-	set(a, exponent, BYTE_PLUS, ACT_NONE, number);
+	set_edge(a, exponent, BYTE_MINUS, ACT_NONE, number);
+	set_edge(a, exponent, BYTE_PLUS, ACT_NONE, number);
 }
 
 /* A value of one place: its bytes, what may follow it. */
@@ -248,24 +249,24 @@ static void make_value(struct automaton *a, enum place place)
 
 	make_number(a, place);
 	set_all(a, string, ACT_NONE, string);
-	set(a, string, BYTE_QUOTE, ACT_NONE, value);
-	set(a, string, BYTE_BACKSLASH, ACT_NONE, escape);
+	set_edge(a, string, BYTE_QUOTE, ACT_NONE, value);
+	set_edge(a, string, BYTE_BACKSLASH, ACT_NONE, escape);
 	set_all(a, escape, ACT_NONE, string);
 	set_all(a, value, ACT_AGAIN | (is_more ? ACT_OWED : 0), STATE_AFTER);
 	set_blanks(a, value, value);
-	set(a, value, BYTE_QUOTE, ACT_NONE, string);
-	set(a, value, BYTE_COMMA, ACT_NONE, next);
+	set_edge(a, value, BYTE_QUOTE, ACT_NONE, string);
+	set_edge(a, value, BYTE_COMMA, ACT_NONE, next);
 	if (place != PLACE_ANY)
-		set(a, value, BYTE_CLOSE, is_more ? ACT_NO_BLANK : ACT_KEEP, STATE_ROW);
+		set_edge(a, value, BYTE_CLOSE, is_more ? ACT_NO_BLANK : ACT_KEEP, STATE_ROW);
 	set_all(a, next, ACT_OWED | ACT_AGAIN, STATE_START);
 	set_blanks(a, next, next);
 	set_values(a, next, ACT_NO_BLANK, place);
-	set(a, next, BYTE_MINUS, ACT_NONE, sign);
+	set_edge(a, next, BYTE_MINUS, ACT_NONE, sign);
 	make_sign(a, sign, ACT_NO_BLANK, STATE_NUMBER + place);
-	set(a, sign, BYTE_MINUS, ACT_NONE, line);
+	set_edge(a, sign, BYTE_MINUS, ACT_NONE, line);
 	set_all(a, line, ACT_NONE, line);
-	set(a, line, BYTE_NEWLINE, ACT_BLANK, next);
-	set(a, line, BYTE_END, ACT_OWED, STATE_START);
+	set_edge(a, line, BYTE_NEWLINE, ACT_BLANK, next);
+	set_edge(a, line, BYTE_END, ACT_OWED, STATE_START);
 	a->owed[value] = is_more ? OWED_ROW | OWED_HOLE : 0;
 	a->owed[next] = is_more ? OWED_ROW | OWED_HOLE | OWED_AGAIN : OWED_COMMA;
 	a->owed[sign] = a->owed[next] | OWED_SIGN;
@@ -273,11 +274,11 @@ static void make_value(struct automaton *a, enum place place)
 	for (unsigned state = STATE_NUMBER + place; state < STATE_VALUE && is_more;
 	     state += PLACES) {
 		a->owed[state] = OWED_ROW | OWED_HOLE;
-		set(a, state, BYTE_END, ACT_OWED, STATE_START);
+		set_edge(a, state, BYTE_END, ACT_OWED, STATE_START);
 	}
 }
 
-static void make(struct automaton *a)
+static void make_automaton(struct automaton *a)
 {
 	for (unsigned byte = 0; byte < 256; byte++)
 		a->classes[byte] = class_of(byte);
@@ -285,8 +286,8 @@ static void make(struct automaton *a)
 	make_outside(a, STATE_AFTER, PLACE_ANY, STATE_MINUS);
 	make_outside(a, STATE_OPENED, PLACE_ROW, STATE_SIGN_ROW);
 	make_outside(a, STATE_WORD, PLACE_ANY, STATE_MINUS);
-	set(a, STATE_WORD, BYTE_DIGIT, ACT_KEEP, STATE_WORD);
-	set(a, STATE_WORD, BYTE_DOT, ACT_KEEP, STATE_WORD);
+	set_edge(a, STATE_WORD, BYTE_DIGIT, ACT_KEEP, STATE_WORD);
+	set_edge(a, STATE_WORD, BYTE_DOT, ACT_KEEP, STATE_WORD);
 	make_sign(a, STATE_SIGN, ACT_HOLE, STATE_NUMBER + PLACE_ANY);
 	make_sign(a, STATE_SIGN_ROW, ACT_HOLE, STATE_NUMBER + PLACE_ROW);
 	make_sign(a, STATE_MINUS, ACT_NONE, 0);
@@ -308,7 +309,7 @@ struct machine {
 	uint16_t end, at, one, columns;
 };
 
-static uint16_t table(struct lower *l, const uint8_t *bytes, size_t count)
+static uint16_t add_table(struct lower *l, const uint8_t *bytes, size_t count)
 {
 	struct str text = arena_str(l->arena, str_of((const char *)bytes, count));
 	struct type t = type_text(TYPE_BUF, count);
@@ -326,7 +327,7 @@ static void look_up(const struct machine *m, uint16_t table, uint16_t at, uint16
 	emit_ds(m->l, OP_BYTE, out, table, 0)->a = at;
 }
 
-static void push(const struct machine *m, uint16_t reg)
+static void push_byte(const struct machine *m, uint16_t reg)
 {
 	struct insn *i = lower_op(m->l, OP_PUSH);
 
@@ -337,11 +338,11 @@ static void push(const struct machine *m, uint16_t reg)
 static void push_char(const struct machine *m, char byte)
 {
 	emit_di(m->l, OP_CONST, m->is, (uint8_t)byte);
-	push(m, m->is);
+	push_byte(m, m->is);
 }
 
 /* Go to `to` unless the bit is set among m->bits. */
-static void unless(const struct machine *m, unsigned bit, struct label *to)
+static void jump_unless(const struct machine *m, unsigned bit, struct label *to)
 {
 	emit_di(m->l, OP_CONST, m->is, bit);
 	emit_operator(m->l, OPERATOR_BAND, false, m->is, m->bits, m->is);
@@ -379,7 +380,7 @@ static void push_owed(const struct machine *m)
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		struct label none = {0};
 
-		unless(m, parts[i].bit, &none);
+		jump_unless(m, parts[i].bit, &none);
 		if (parts[i].has_blank)
 			push_blank(m);
 		push_char(m, parts[i].byte);
@@ -388,7 +389,7 @@ static void push_owed(const struct machine *m)
 }
 
 /* One byte, or the end: the state becomes the next one. */
-static void step(const struct machine *m)
+static void step_byte(const struct machine *m)
 {
 	struct label nothing = {0}, keep = {0}, hole = {0}, blank = {0}, no_blank = {0},
 		     again = {0};
@@ -399,24 +400,24 @@ static void step(const struct machine *m)
 	emit_operator(l, OPERATOR_MUL, false, m->state, m->columns, m->is);
 	emit_operator(l, OPERATOR_ADD, false, m->row, m->is, m->row);
 	look_up(m, m->act, m->row, m->bits);
-	unless(m, ACT_OWED, &nothing);
+	jump_unless(m, ACT_OWED, &nothing);
 	look_up(m, m->owed, m->state, m->bits);
 	push_owed(m);
 	look_up(m, m->act, m->row, m->bits);
 	lower_bind(l, &nothing);
 	look_up(m, m->next, m->row, m->state);
-	unless(m, ACT_KEEP, &keep);
+	jump_unless(m, ACT_KEEP, &keep);
 	push_blank(m);
-	push(m, m->byte);
+	push_byte(m, m->byte);
 	lower_bind(l, &keep);
-	unless(m, ACT_HOLE, &hole);
+	jump_unless(m, ACT_HOLE, &hole);
 	push_blank(m);
 	push_char(m, '?');
 	lower_bind(l, &hole);
-	unless(m, ACT_BLANK, &blank);
+	jump_unless(m, ACT_BLANK, &blank);
 	emit_di(l, OP_CONST, m->blank, 1);
 	lower_bind(l, &blank);
-	unless(m, ACT_NO_BLANK, &no_blank);
+	jump_unless(m, ACT_NO_BLANK, &no_blank);
 	emit_di(l, OP_CONST, m->blank, 0);
 	lower_bind(l, &no_blank);
 	emit_di(l, OP_CONST, m->is, ACT_AGAIN);
@@ -450,12 +451,12 @@ static void lower_normalize(struct lower *l, const struct expr *e, uint16_t out)
 	struct automaton a = {.classes = {0}};
 	struct loop loop;
 
-	make(&a);
+	make_automaton(&a);
 	m.out = lower_slot_like(l, out); /* which may be larger than the result */
-	m.classes = table(l, a.classes, sizeof(a.classes));
-	m.next = table(l, a.next, sizeof(a.next));
-	m.act = table(l, a.act, sizeof(a.act));
-	m.owed = table(l, a.owed, sizeof(a.owed));
+	m.classes = add_table(l, a.classes, sizeof(a.classes));
+	m.next = add_table(l, a.next, sizeof(a.next));
+	m.act = add_table(l, a.act, sizeof(a.act));
+	m.owed = add_table(l, a.owed, sizeof(a.owed));
 	m.state = lower_const(l, STATE_START);
 	m.byte = lower_reg(l);
 	m.blank = lower_const(l, 0);
@@ -471,7 +472,7 @@ static void lower_normalize(struct lower *l, const struct expr *e, uint16_t out)
 	loop_open(l, e->mark, rounds_of(l, e), &loop);
 	emit_operator(l, OPERATOR_LE, false, m.at, m.end, m.is);
 	lower_goto(l, OP_JUMP_NOT, m.is, l->leave);
-	step(&m);
+	step_byte(&m);
 	loop_close(l, &loop);
 	emit_sti(l, OP_MARK, m.out, m.text, 0);
 	emit_sti(l, OP_COPY, out, m.out, 0);

@@ -162,7 +162,7 @@ static struct type type_of(struct check *c, struct expr *e)
 }
 
 /* A struct in memory has a C type only; other values are as the script keeps them. */
-static void describe(struct check *c, struct expr *e, struct str *base, struct buf *full)
+static void describe_type(struct check *c, struct expr *e, struct str *base, struct buf *full)
 {
 	struct type t = type_of(c, e);
 
@@ -188,7 +188,7 @@ static void check_typeinfo(struct check *c, struct expr *e)
 
 	check_unstable(c, e, "unstable_typeinfo", c->s->facts.unstable_typeinfo);
 	if (!c->err)
-		describe(c, of, &base, &full);
+		describe_type(c, of, &base, &full);
 	if (!args)
 		c->err = -ENOMEM;
 	if (!c->err) {

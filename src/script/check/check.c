@@ -380,7 +380,7 @@ static void check_assign(struct check *c, struct stmt *s)
 }
 
 /* The variable that `target` declares in the block that is being looked at. */
-static struct variable *declare(struct check *c, struct expr *target)
+static struct variable *declare_variable(struct check *c, struct expr *target)
 {
 	struct variable *v = find_declared(c, target);
 
@@ -439,7 +439,7 @@ static void check_let(struct check *c, struct stmt *s)
 					    : check_typeof(c, s->target->args[0]);
 	if (s->value)
 		check_expr(c, s->value);
-	v = c->err ? NULL : declare(c, s->target);
+	v = c->err ? NULL : declare_variable(c, s->target);
 	if (!v)
 		return;
 	if (declared.kind != TYPE_NONE && !v->is_typed) {
@@ -520,7 +520,7 @@ static struct shape check_entries(struct check *c, struct expr *e, const struct 
 
 static void check_for(struct check *c, struct stmt *s)
 {
-	struct variable *v = declare(c, s->target);
+	struct variable *v = declare_variable(c, s->target);
 	struct shape shape;
 	int range;
 

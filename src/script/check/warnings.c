@@ -196,7 +196,7 @@ static bool is_exit(const struct stmt *s)
 	       str_eq_text(s->value->text, "exit");
 }
 
-static bool leaves(const struct stmt *s)
+static bool leaves_block(const struct stmt *s)
 {
 	return s->kind == STMT_RETURN || s->kind == STMT_BREAK || s->kind == STMT_CONTINUE ||
 	       is_exit(s);
@@ -232,10 +232,10 @@ static void walk_body(struct warning_walk *w, const struct stmt *s)
 {
 	for (; s; s = s->next) {
 		walk_stmt(w, s);
-		if (leaves(s) && s->next)
+		if (leaves_block(s) && s->next)
 			diag_warn_at(w->d, "unreachable", span_of(w, s->next->mark),
 				     "this is never reached");
-		if (leaves(s))
+		if (leaves_block(s))
 			return;
 	}
 }

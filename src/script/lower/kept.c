@@ -86,7 +86,7 @@ static uint16_t make_key(struct lower *l, bool at_return)
 }
 
 /* m[key] = slot; when there is no memory for it, nothing is there. */
-static void replace(struct lower *l, const struct map *m, uint16_t key, uint16_t slot)
+static void replace_value(struct lower *l, const struct map *m, uint16_t key, uint16_t slot)
 {
 	emit_map(l, OP_MAP_DEL, m, key);
 	emit_map(l, OP_MAP_PUT, m, key)->t = slot;
@@ -100,7 +100,7 @@ static void take_last(struct lower *l, const struct map *m, uint16_t key, uint16
 {
 	emit_operator(l, OPERATOR_SUB, false, number, lower_const(l, 1), number);
 	emit_put(l, slot, 0, number);
-	replace(l, m, key, slot);
+	replace_value(l, m, key, slot);
 	emit_put(l, key, 8 * KEY_NUMBER, number);
 	emit_map(l, OP_MAP_COPY, m, key)->t = slot;
 }
@@ -233,10 +233,10 @@ static void lower_entry(struct lower *l, const struct kept *k)
 	lower_goto(l, OP_JUMP_NOT, number, &alone);
 	emit_operator(l, OPERATOR_ADD, false, number, lower_const(l, 1), word);
 	emit_put(l, first, 0, word);
-	replace(l, m, key, first);
+	replace_value(l, m, key, first);
 	emit_put(l, key, 8 * KEY_NUMBER, number);
 	lower_bind(l, &alone);
-	replace(l, m, key, slot);
+	replace_value(l, m, key, slot);
 	lower_op(l, OP_RETURN);
 }
 

@@ -50,8 +50,8 @@ struct insn *lower_op(struct lower *l, enum op op)
 }
 
 /* An instruction of the shape that most have. */
-static struct insn *emit(struct lower *l, enum op op, uint16_t d, uint16_t a, uint16_t s,
-			 uint64_t imm)
+static struct insn *emit_insn(struct lower *l, enum op op, uint16_t d, uint16_t a, uint16_t s,
+			      uint64_t imm)
 {
 	struct insn *i = lower_op(l, op);
 
@@ -64,32 +64,32 @@ static struct insn *emit(struct lower *l, enum op op, uint16_t d, uint16_t a, ui
 
 void emit_di(struct lower *l, enum op op, uint16_t d, uint64_t imm)
 {
-	emit(l, op, d, REG_NO, SLOT_NO, imm);
+	emit_insn(l, op, d, REG_NO, SLOT_NO, imm);
 }
 
 void emit_dai(struct lower *l, enum op op, uint16_t d, uint16_t a, uint64_t imm)
 {
-	emit(l, op, d, a, SLOT_NO, imm);
+	emit_insn(l, op, d, a, SLOT_NO, imm);
 }
 
 void emit_dab(struct lower *l, enum op op, uint16_t d, uint16_t a, uint16_t b)
 {
-	emit(l, op, d, a, SLOT_NO, 0)->b = b;
+	emit_insn(l, op, d, a, SLOT_NO, 0)->b = b;
 }
 
 void emit_si(struct lower *l, enum op op, uint16_t s, uint64_t imm)
 {
-	emit(l, op, REG_NO, REG_NO, s, imm);
+	emit_insn(l, op, REG_NO, REG_NO, s, imm);
 }
 
 struct insn *emit_ds(struct lower *l, enum op op, uint16_t d, uint16_t s, uint64_t imm)
 {
-	return emit(l, op, d, REG_NO, s, imm);
+	return emit_insn(l, op, d, REG_NO, s, imm);
 }
 
 void emit_sti(struct lower *l, enum op op, uint16_t s, uint16_t t, uint64_t imm)
 {
-	emit(l, op, REG_NO, REG_NO, s, imm)->t = t;
+	emit_insn(l, op, REG_NO, REG_NO, s, imm)->t = t;
 }
 
 void emit_strcmp(struct lower *l, uint16_t d, uint16_t s, uint16_t t, int64_t bytes)
@@ -99,7 +99,7 @@ void emit_strcmp(struct lower *l, uint16_t d, uint16_t s, uint16_t t, int64_t by
 
 void emit_load(struct lower *l, uint16_t d, uint16_t a, const struct type *t)
 {
-	struct insn *i = emit(l, t->is_kernel ? OP_KLOAD : OP_LOAD, d, a, SLOT_NO, 0);
+	struct insn *i = emit_insn(l, t->is_kernel ? OP_KLOAD : OP_LOAD, d, a, SLOT_NO, 0);
 
 	i->size = (uint8_t)t->size;
 	i->is_signed = t->is_signed;
@@ -107,19 +107,19 @@ void emit_load(struct lower *l, uint16_t d, uint16_t a, const struct type *t)
 
 void emit_put(struct lower *l, uint16_t s, uint64_t offset, uint16_t a)
 {
-	emit(l, OP_PUT, REG_NO, a, s, offset);
+	emit_insn(l, OP_PUT, REG_NO, a, s, offset);
 }
 
 void emit_read(struct lower *l, enum op op, uint16_t s, uint16_t a, uint16_t length, uint32_t most)
 {
 	bool is_cut = !l->err && most < l->slots[s].type.size;
 
-	emit(l, op, REG_NO, a, s, is_cut ? most : 0)->b = length;
+	emit_insn(l, op, REG_NO, a, s, is_cut ? most : 0)->b = length;
 }
 
 struct insn *emit_map(struct lower *l, enum op op, const struct map *m, uint16_t key)
 {
-	struct insn *i = emit(l, op, REG_NO, REG_NO, key, 0);
+	struct insn *i = emit_insn(l, op, REG_NO, REG_NO, key, 0);
 
 	i->map = (uint16_t)m->index;
 	return i;

@@ -93,7 +93,7 @@ struct inner {
 
 static struct inner inner_of_body(const struct lower *l, const struct stmt *s);
 
-static void deepen(struct inner *most, struct inner other)
+static void deepen_loops(struct inner *most, struct inner other)
 {
 	most->loops = other.loops > most->loops ? other.loops : most->loops;
 	most->rounds = other.rounds > most->rounds ? other.rounds : most->rounds;
@@ -125,9 +125,9 @@ static struct inner inner_of_expr(const struct lower *l, const struct expr *e)
 	struct inner most = inner_of_body(l, e ? e->body : NULL);
 
 	for (unsigned i = 0; e && i < e->arg_count; i++)
-		deepen(&most, inner_of_expr(l, e->args[i]));
+		deepen_loops(&most, inner_of_expr(l, e->args[i]));
 	if (e)
-		deepen(&most, (struct inner){.rounds = call_rounds(l, e)});
+		deepen_loops(&most, (struct inner){.rounds = call_rounds(l, e)});
 	return most;
 }
 
@@ -140,11 +140,11 @@ static struct inner inner_of_body(const struct lower *l, const struct stmt *s)
 
 		body.loops += s->kind == STMT_WHILE || s->kind == STMT_FOR ||
 			      (s->kind == STMT_UNROLL && unroll_loops(s));
-		deepen(&most, body);
-		deepen(&most, inner_of_body(l, s->other));
-		deepen(&most, inner_of_expr(l, s->target));
-		deepen(&most, inner_of_expr(l, s->value));
-		deepen(&most, inner_of_expr(l, s->to));
+		deepen_loops(&most, body);
+		deepen_loops(&most, inner_of_body(l, s->other));
+		deepen_loops(&most, inner_of_expr(l, s->target));
+		deepen_loops(&most, inner_of_expr(l, s->value));
+		deepen_loops(&most, inner_of_expr(l, s->to));
 	}
 	return most;
 }
@@ -159,7 +159,7 @@ static uint64_t dynamic_rounds(const struct lower *l, const struct stmt *s)
 	unsigned bits;
 
 	if (s->kind == STMT_WHILE)
-		deepen(&inner, inner_of_expr(l, s->value));
+		deepen_loops(&inner, inner_of_expr(l, s->value));
 	left = PROGRAM_MAX_ROUNDS / l->rounds / inner.rounds;
 	bits = left ? 63 - (unsigned)__builtin_clzll(left) : 0;
 	rounds = UINT64_C(1) << (bits / (inner.loops + 1));

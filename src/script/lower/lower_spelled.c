@@ -64,7 +64,7 @@ static void choose_name(struct lower *l, const struct text_choice *c)
 
 /* The number of a value as spelled_number() has it, and `count` for all that have no text of their
  * own. */
-static void clamp(struct lower *l, const struct type *t, uint16_t number)
+static void clamp_number(struct lower *l, const struct type *t, uint16_t number)
 {
 	uint16_t end = lower_const(l, spelled_count(t)), is = lower_reg(l);
 	struct label positive = {0}, known = {0};
@@ -96,7 +96,7 @@ bool lower_spelled(struct lower *l, const struct expr *e, uint16_t out)
 	}
 	choice.number = lower_reg(l);
 	emit_ds(l, OP_GET, choice.number, lower_memory(l, e, t), 0);
-	clamp(l, t, choice.number);
+	clamp_number(l, t, choice.number);
 	choose_by_halves(l, &choice, 0, spelled_count(t) + 1);
 	return true;
 }

@@ -168,7 +168,7 @@ static void lower_any_stmt(struct lower *l, const struct stmt *s)
 }
 
 /* What the statement used is free again. */
-static void release(struct lower *l, uint32_t next_reg)
+static void release_registers(struct lower *l, uint32_t next_reg)
 {
 	l->next_reg = next_reg;
 	for (size_t i = 0; i < l->slot_count; i++)
@@ -186,7 +186,7 @@ static void lower_stmt(struct lower *l, const struct stmt *s)
 	l->copy_reads = steps_variable(s->value) || steps_variable(s->target);
 	lower_any_stmt(l, s);
 	l->copy_reads = copy_reads;
-	release(l, next_reg);
+	release_registers(l, next_reg);
 	l->depth--;
 }
 
@@ -248,7 +248,7 @@ int lower_variant(struct lower *l, struct variant *v, struct clause *out)
 		l->copy_reads = steps_variable(v->clause->predicate);
 		lower_jump(l, v->clause->predicate, false, &end);
 		l->copy_reads = false;
-		release(l, 0);
+		release_registers(l, 0);
 		l->depth--;
 	}
 	place_variables(l);

@@ -153,7 +153,7 @@ static const struct value_word unstable_words[] = {
 	{"error", "error"},   {"false", "error"}, {"0", "error"},  {NULL, NULL},
 };
 
-static const char *meaning(struct str word, const struct value_word *words)
+static const char *meaning_of(struct str word, const struct value_word *words)
 {
 	while (words->word && !str_eq_text(word, words->word))
 		words++;
@@ -174,7 +174,7 @@ static int set_flag(const struct config_row *row, const struct origin *from, str
 static int set_unstable(const struct origin *from, struct str value, const char **fact,
 			struct diag *d)
 {
-	const char *means = meaning(value, unstable_words);
+	const char *means = meaning_of(value, unstable_words);
 
 	if (!means)
 		return bad_value(from, value, "enable, warn or error", d);
@@ -217,7 +217,7 @@ static int set_value(struct script *s, const struct config_row *row, const struc
 		*(struct str *)fact = arena_str(&s->arena, value);
 		break;
 	case VALUE_CACHE:
-		if (!meaning(value, cache_words))
+		if (!meaning_of(value, cache_words))
 			return bad_value(from, value, "per_pid, per_program or none", d);
 		break;
 	case VALUE_GONE:
@@ -227,7 +227,7 @@ static int set_value(struct script *s, const struct config_row *row, const struc
 }
 
 /* The newest name of a setting; NULL: it has that. */
-static const char *renamed(const struct config_row *row, bool is_second)
+static const char *newest_name(const struct config_row *row, bool is_second)
 {
 	if (!strcmp(row->names[0], "no_cpp_demangle"))
 		return "cpp_demangle";
@@ -237,7 +237,7 @@ static const char *renamed(const struct config_row *row, bool is_second)
 static void warn_old(const struct config_row *row, const struct origin *from, bool is_second,
 		     struct diag *d)
 {
-	const char *now = renamed(row, is_second);
+	const char *now = newest_name(row, is_second);
 	struct str name = from->variable ? str_from(from->variable) : from->name;
 
 	if (now)
@@ -314,7 +314,7 @@ static int apply_environment(struct script *s, const struct config_row *row, con
 	return set_value(s, row, &from, str_from(value), d);
 }
 
-static uint32_t given(uint32_t option, uint32_t otherwise)
+static uint32_t option_or(uint32_t option, uint32_t otherwise)
 {
 	return option ? option : otherwise;
 }
@@ -326,8 +326,8 @@ int config_apply(struct script *s, struct diag *d)
 
 	s->facts.max_strlen = s->options.max_strlen;
 	s->facts.max_map_keys = s->options.max_map_keys;
-	s->facts.max_probes = given(s->options.max_probes, 100000);
-	s->options.ustack_depth = given(s->options.ustack_depth, 127);
+	s->facts.max_probes = option_or(s->options.max_probes, 100000);
+	s->options.ustack_depth = option_or(s->options.ustack_depth, 127);
 	s->facts.print_maps_on_exit = true;
 	s->facts.demangle = true;
 	s->facts.trunc_trailer = STR("..");
@@ -349,7 +349,7 @@ int config_apply(struct script *s, struct diag *d)
 	if (!err && s->tree.block_import.len && !strcmp(s->facts.unstable_import, "error"))
 		err = diag_error_at(d, -EINVAL, "unstable", script_span(s, s->tree.block_import),
 				    "the setting unstable_import_statement = error refuses this");
-	s->facts.most_strlen = given(s->facts.max_strlen, PROGRAM_MAX_TEXT);
-	s->facts.max_strlen = given(s->facts.max_strlen, 1024);
+	s->facts.most_strlen = option_or(s->facts.max_strlen, PROGRAM_MAX_TEXT);
+	s->facts.max_strlen = option_or(s->facts.max_strlen, 1024);
 	return err;
 }

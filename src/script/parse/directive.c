@@ -135,7 +135,7 @@ static bool is_defined(const struct parser *p, struct str name)
 }
 
 /* "defined(X)", "!defined X", or a constant. */
-static bool condition(struct parser *p, struct str text)
+static bool read_condition(struct parser *p, struct str text)
 {
 	struct str rest = text, word;
 	bool is_not = rest.len && rest.ptr[0] == '!';
@@ -174,7 +174,7 @@ static struct str next_directive(struct lexer *l)
 	return STR("");
 }
 
-static bool opens(struct str word)
+static bool opens_condition(struct str word)
 {
 	return str_eq_text(word, "if") || str_eq_text(word, "ifdef") || str_eq_text(word, "ifndef");
 }
@@ -191,14 +191,14 @@ static void skip_branches(struct parser *p, struct mark open, bool is_done)
 			parse_error(p, open, "open-condition", "this condition has no '#endif'");
 			return;
 		}
-		if (opens(word))
+		if (opens_condition(word))
 			depth++;
 		else if (str_eq_text(word, "endif") && !depth--)
 			return;
 		else if (!depth && !is_done && str_eq_text(word, "else"))
 			return;
 		else if (!depth && !is_done && str_eq_text(word, "elif") &&
-			 condition(p, str_trim(line)))
+			 read_condition(p, str_trim(line)))
 			return;
 		if (p->err)
 			return;
@@ -262,7 +262,7 @@ void parse_directive(struct parser *p)
 	else if (str_eq_text(word, "ifndef"))
 		holds = !is_defined(p, take_word(&rest));
 	else if (str_eq_text(word, "if"))
-		holds = condition(p, rest);
+		holds = read_condition(p, rest);
 	else if (str_eq_text(word, "else") || str_eq_text(word, "elif"))
 		skip_branches(p, at, true);
 	else if (word.len && !is_idle(word, rest))

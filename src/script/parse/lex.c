@@ -76,12 +76,12 @@ struct span lex_span(const struct lexer *l, struct mark m)
 	return (struct span){l->path, l->text, m.at, m.len, 0};
 }
 
-static char peek(const struct lexer *l, size_t ahead)
+static char peek_byte(const struct lexer *l, size_t ahead)
 {
 	return l->at + ahead < l->text.len ? l->text.ptr[l->at + ahead] : '\0';
 }
 
-static struct str rest(const struct lexer *l)
+static struct str rest_of_text(const struct lexer *l)
 {
 	return str_of(l->text.ptr + l->at, l->text.len - l->at);
 }
@@ -91,7 +91,7 @@ static int skip_comment(struct lexer *l)
 	size_t start = l->at;
 
 	for (l->at += 2; l->at < l->text.len; l->at++) {
-		if (str_starts(rest(l), STR("*/"))) {
+		if (str_starts(rest_of_text(l), STR("*/"))) {
 			l->at += 2;
 			return 0;
 		}
@@ -113,14 +113,14 @@ struct str lex_line(struct lexer *l)
 int lex_blank(struct lexer *l)
 {
 	for (;;) {
-		char c = peek(l, 0);
+		char c = peek_byte(l, 0);
 
 		if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v') {
 			l->at++;
-		} else if (c == '/' && peek(l, 1) == '*') {
+		} else if (c == '/' && peek_byte(l, 1) == '*') {
 			if (skip_comment(l))
 				return -EINVAL;
-		} else if (c == '/' && peek(l, 1) == '/') {
+		} else if (c == '/' && peek_byte(l, 1) == '/') {
 			lex_line(l);
 		} else {
 			return 0;
@@ -129,7 +129,7 @@ int lex_blank(struct lexer *l)
 }
 
 /* value = value * by + plus, or -ERANGE. */
-static int scale(uint64_t *value, uint64_t by, uint64_t plus)
+static int scale_number(uint64_t *value, uint64_t by, uint64_t plus)
 {
 	if (__builtin_mul_overflow(*value, by, value) ||
 	    __builtin_add_overflow(*value, plus, value))
@@ -149,7 +149,7 @@ static int number_digits(struct str s, size_t *at, unsigned base, uint64_t *valu
 			continue;
 		if (digit >= base)
 			break;
-		if (scale(value, base, digit))
+		if (scale_number(value, base, digit))
 			return -ERANGE;
 	}
 	return *at > start && s.ptr[*at - 1] != '_' ? 0 : -EINVAL;
@@ -166,7 +166,7 @@ static int number_exponent(struct str s, size_t *at, uint64_t *value)
 	(*at)++;
 	err = number_digits(s, at, 10, &exponent);
 	for (uint64_t i = 0; !err && i < exponent; i++)
-		err = scale(value, 10, 0);
+		err = scale_number(value, 10, 0);
 	return err;
 }
 
@@ -176,7 +176,7 @@ static int number_unit(struct str s, uint64_t *value)
 		return -EOVERFLOW;
 	for (size_t i = 0; i < COUNT(units); i++)
 		if (str_eq_text(s, units[i].name))
-			return scale(value, units[i].ns, 0);
+			return scale_number(value, units[i].ns, 0);
 	return -EINVAL;
 }
 
@@ -210,7 +210,7 @@ static int lex_integer(struct lexer *l, struct token *t)
 	size_t len = 0;
 	int err;
 
-	while (char_is_word(peek(l, len)))
+	while (char_is_word(peek_byte(l, len)))
 		len++;
 	t->kind = TOKEN_INT;
 	t->text = str_of(l->text.ptr + l->at, len);
@@ -251,7 +251,7 @@ static struct str lex_word(struct lexer *l)
 {
 	size_t start = l->at;
 
-	while (char_is_word(peek(l, 0)))
+	while (char_is_word(peek_byte(l, 0)))
 		l->at++;
 	return str_of(l->text.ptr + start, l->at - start);
 }
@@ -260,7 +260,7 @@ static struct str lex_word(struct lexer *l)
 static int lex_dollar(struct lexer *l, struct token *t)
 {
 	l->at++;
-	if (peek(l, 0) == '#') {
+	if (peek_byte(l, 0) == '#') {
 		l->at++;
 		t->kind = TOKEN_PARAMS;
 		return 0;
@@ -287,12 +287,12 @@ static bool ends_predicate(const struct lexer *l)
 
 	look.at++;
 	look.d = NULL;
-	return !lex_blank(&look) && peek(&look, 0) == '{';
+	return !lex_blank(&look) && peek_byte(&look, 0) == '{';
 }
 
 static int lex_sign(struct lexer *l, struct token *t)
 {
-	char c = peek(l, 0);
+	char c = peek_byte(l, 0);
 
 	if (c == '/' && l->in_predicate && ends_predicate(l)) {
 		t->kind = TOKEN_END_PREDICATE;
@@ -300,7 +300,7 @@ static int lex_sign(struct lexer *l, struct token *t)
 		return 0;
 	}
 	for (size_t i = 0; i < COUNT(signs); i++) {
-		if (str_starts(rest(l), str_from(signs[i].text))) {
+		if (str_starts(rest_of_text(l), str_from(signs[i].text))) {
 			t->kind = signs[i].kind;
 			l->at += strlen(signs[i].text);
 			return 0;
@@ -318,7 +318,7 @@ static int lex_sign(struct lexer *l, struct token *t)
 
 static int lex_any(struct lexer *l, struct token *t)
 {
-	char c = peek(l, 0);
+	char c = peek_byte(l, 0);
 
 	if (char_is_digit(c))
 		return lex_integer(l, t);

@@ -114,7 +114,7 @@ void parse_macro(struct parser *p)
 	macro_add(p, read_macro(p));
 }
 
-static bool fits(const struct macro *m, struct expr *const *args, unsigned count)
+static bool macro_fits(const struct macro *m, struct expr *const *args, unsigned count)
 {
 	if (m->count != count)
 		return false;
@@ -129,7 +129,7 @@ static bool fits(const struct macro *m, struct expr *const *args, unsigned count
 }
 
 /* Parameters that take only variables or only maps: m($x) is rather m($a) than m(a). */
-static unsigned signs(const struct macro *m)
+static unsigned count_signs(const struct macro *m)
 {
 	unsigned count = 0;
 
@@ -175,7 +175,7 @@ static const struct macro *find_standard(struct parser *p, struct str name, bool
 			return NULL;
 		}
 		read_standard(p, name, b->text, m);
-		if (fits(m, args, count))
+		if (macro_fits(m, args, count))
 			return m;
 	}
 	return NULL;
@@ -191,7 +191,7 @@ static const struct macro *find_macro(struct parser *p, struct str name, struct 
 	for (const struct macro *m = p->macros; m; m = m->next) {
 		if (!str_eq(m->name, name))
 			continue;
-		if (fits(m, args, count) && (!best || signs(m) > signs(best)))
+		if (macro_fits(m, args, count) && (!best || count_signs(m) > count_signs(best)))
 			best = m;
 		is_known = true;
 	}

@@ -448,7 +448,7 @@ static struct expr *parse_primary(struct parser *p)
 }
 
 /* *(&$v) and (&$v)->x are $v and $v.x: neither it nor a map is in memory. */
-static struct expr *behind(struct expr *e)
+static struct expr *expr_behind(struct expr *e)
 {
 	return expr_refers(e) ? e->args[0] : e;
 }
@@ -460,7 +460,7 @@ static struct expr *parse_element(struct parser *p, struct expr *of)
 	struct expr *e;
 
 	parse_advance(p);
-	of = behind(of);
+	of = expr_behind(of);
 	index = p->token;
 	if (parse_take(p, TOKEN_WORD)) {
 		e = expr_new(p, EXPR_MEMBER, parse_join(of->mark, index.mark), &of, 1);
@@ -531,7 +531,7 @@ struct expr *parse_unary(struct parser *p)
 		parse_advance(p);
 		of = parse_unary(p);
 		if (prefix->op == OPERATOR_LOAD && expr_refers(of)) {
-			e = behind(of);
+			e = expr_behind(of);
 		} else {
 			e = expr_new(p, is_step ? EXPR_STEP : EXPR_UNARY,
 				     parse_join(mark, of->mark), &of, 1);

@@ -24,13 +24,13 @@ static bool at_end(const struct lexer *l)
 	return l->at >= l->text.len;
 }
 
-static char here(const struct lexer *l)
+static char byte_here(const struct lexer *l)
 {
 	return at_end(l) ? '\0' : l->text.ptr[l->at];
 }
 
 /* "$1" within a part becomes the parameter's text. */
-static int substitute(void *arg, struct span bytes, struct buf *out)
+static int substitute_params(void *arg, struct span bytes, struct buf *out)
 {
 	struct parser *p = arg;
 	struct str raw = str_of(bytes.source.ptr + bytes.at, bytes.len);
@@ -71,7 +71,7 @@ static bool has_path(struct str type)
 /* The parts of a probe, of which there must be some. */
 static void parse_parts(struct parser *p, struct pattern *parts)
 {
-	const struct pattern_script script = {has_path, substitute, p};
+	const struct pattern_script script = {has_path, substitute_params, p};
 	struct lexer *l = &p->lexer;
 	struct span at = {.path = l->path, .source = l->text, .at = l->at};
 	int err = pattern_read(&at, &script, p->arena, parts, p->d);
@@ -80,14 +80,14 @@ static void parse_parts(struct parser *p, struct pattern *parts)
 	l->at = at.at;
 	if (err)
 		parse_fail(p, err);
-	else if (here(l) == ':')
+	else if (byte_here(l) == ':')
 		parse_error(p, (struct mark){all.at, all.len + 1}, "bad-probe",
 			    "too many ':' in this probe");
 	else if (!all.len && at_end(l))
 		parse_error(p, all, "syntax", "expected a probe, but the script ends here");
 	else if (!all.len)
 		parse_error(p, (struct mark){all.at, 1}, "syntax", "expected a probe before '%c'",
-			    here(l));
+			    byte_here(l));
 }
 
 void parse_bad_probe(struct parser *p, const struct pattern *parts, const char *form)
@@ -457,11 +457,11 @@ void parse_probes(struct parser *p, struct probe_spec **out)
 		while ((*out)->next)
 			out = &(*out)->next;
 		parse_blank(p);
-		if (p->err || here(&p->lexer) != ',')
+		if (p->err || byte_here(&p->lexer) != ',')
 			return;
 		p->lexer.at++;
 		parse_blank(p);
-		if (here(&p->lexer) == '{' || here(&p->lexer) == '/')
+		if (byte_here(&p->lexer) == '{' || byte_here(&p->lexer) == '/')
 			return;
 	}
 }
@@ -473,6 +473,6 @@ int parse_pattern(struct parser *p, struct probe_spec **out)
 	parse_blank(p);
 	if (!p->err && !at_end(&p->lexer))
 		parse_error(p, (struct mark){(uint32_t)p->lexer.at, 1}, "syntax",
-			    "expected the end of the pattern before '%c'", here(&p->lexer));
+			    "expected the end of the pattern before '%c'", byte_here(&p->lexer));
 	return p->err;
 }

@@ -7,14 +7,14 @@
 static void print_expr(const struct expr *e, unsigned level, struct buf *out);
 static void print_body(const struct stmt *s, unsigned level, struct buf *out);
 
-static void indent(unsigned level, struct buf *out)
+static void indent_line(unsigned level, struct buf *out)
 {
 	buf_fill(out, ' ', (size_t)level * 2);
 }
 
-static void line(const char *text, unsigned level, struct buf *out)
+static void print_line(const char *text, unsigned level, struct buf *out)
 {
-	indent(level, out);
+	indent_line(level, out);
 	buf_text(out, text);
 	buf_char(out, '\n');
 }
@@ -72,10 +72,10 @@ static void print_head(const struct expr *e, struct buf *out)
 static void print_expr(const struct expr *e, unsigned level, struct buf *out)
 {
 	if (!e) {
-		line("same", level, out);
+		print_line("same", level, out);
 		return;
 	}
-	indent(level, out);
+	indent_line(level, out);
 	print_head(e, out);
 	buf_char(out, '\n');
 	print_body(e->body, level + 1, out);
@@ -96,7 +96,7 @@ static void print_stmt(const struct stmt *s, unsigned level, struct buf *out)
 	};
 	/* clang-format on */
 
-	indent(level, out);
+	indent_line(level, out);
 	buf_text(out, names[s->kind]);
 	if (s->kind == STMT_ASSIGN)
 		buf_printf(out, " %s=", operator_text(s->op));
@@ -109,7 +109,7 @@ static void print_stmt(const struct stmt *s, unsigned level, struct buf *out)
 		print_expr(s->to, level + 1, out);
 	print_body(s->body, level + (s->kind == STMT_BLOCK ? 1 : 2), out);
 	if (s->other) {
-		line("else", level, out);
+		print_line("else", level, out);
 		print_body(s->other, level + 2, out);
 	}
 }
@@ -135,7 +135,7 @@ static bool is_counted(const struct probe_spec *s)
 
 static void print_probe(const struct probe_spec *s, struct buf *out)
 {
-	indent(1, out);
+	indent_line(1, out);
 	buf_printf(out, "probe %s", probe_type_name(s->type));
 	print_part("path", s->path, out);
 	print_part(s->type == PROBE_TRACEPOINT ? "category" : "provider", s->provider, out);
@@ -160,11 +160,11 @@ void tree_print(const struct tree *t, struct buf *out)
 		buf_char(out, '\n');
 	}
 	for (const struct tree_clause *c = t->clauses; c; c = c->next) {
-		line("clause", 0, out);
+		print_line("clause", 0, out);
 		for (const struct probe_spec *s = c->probes; s; s = s->next)
 			print_probe(s, out);
 		if (c->predicate) {
-			line("predicate", 1, out);
+			print_line("predicate", 1, out);
 			print_expr(c->predicate, 2, out);
 		}
 		print_body(c->body, 1, out);

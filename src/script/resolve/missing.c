@@ -6,7 +6,7 @@
 #include "script/resolve/resolve.h"
 
 /* Keep the name that is nearest to the one asked for. */
-static void consider(struct probe_search *q, struct str name, struct str wanted)
+static void consider_name(struct probe_search *q, struct str name, struct str wanted)
 {
 	if (str_has_wildcard(wanted) ||
 	    str_distance(name, wanted, q->guess.nearest) > wanted.len / 2)
@@ -24,9 +24,9 @@ static void consider_pair(struct probe_search *q, struct str group, struct str n
 	q->seen++;
 	q->seen_group |= has_group;
 	if (has_group)
-		consider(q, name, spec->name);
+		consider_name(q, name, spec->name);
 	else if (str_match(spec->name, name))
-		consider(q, group, spec->provider);
+		consider_name(q, group, spec->provider);
 }
 
 static int look_at_image(void *arg, const struct found_image *image, const size_t *matches,
@@ -47,7 +47,7 @@ static int look_at_function(void *arg, const struct found_function *f)
 	struct probe_search *q = arg;
 
 	q->seen++;
-	consider(q, q->spec->is_demangled ? f->plain : f->name, q->spec->name);
+	consider_name(q, q->spec->is_demangled ? f->plain : f->name, q->spec->name);
 	return 0;
 }
 
@@ -57,7 +57,7 @@ static int look_at_raw(void *arg, struct str name, const struct ctype *function)
 
 	(void)function;
 	q->seen++;
-	consider(q, name, q->spec->name);
+	consider_name(q, name, q->spec->name);
 	return 0;
 }
 
@@ -193,7 +193,7 @@ static bool is_of_kernel(enum probe_type type)
 }
 
 /* Where the probe was looked for, in words. */
-static struct str searched(const struct probe_search *q)
+static struct str searched_place(const struct probe_search *q)
 {
 	const struct probe_spec *spec = q->spec;
 	struct arena *a = &q->s->arena;
@@ -241,7 +241,7 @@ int report_missing(struct probe_search *q)
 	if (q->s->options.missing_probes == MISSING_IGNORE || has_other(q))
 		return 0;
 	look_around(q);
-	where = searched(q);
+	where = searched_place(q);
 	text = arena_printf(&q->s->arena, "%s '%.*s': %.*s",
 			    is_pattern ? "no probe matches" : "there is no probe",
 			    (int)spec->mark.len, q->s->text.ptr + spec->mark.at, STR_FMT(where));

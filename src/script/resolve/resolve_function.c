@@ -25,7 +25,7 @@ static struct argument *call_args(struct arena *a, const struct arch *arch, unsi
 }
 
 /* The 4 of f+4. */
-static uint64_t added(const struct probe_search *q)
+static uint64_t added_offset(const struct probe_search *q)
 {
 	return q->spec->has_address ? 0 : q->spec->offset;
 }
@@ -84,7 +84,7 @@ static bool check_extent(const struct probe_search *q, const struct found_functi
 	unsigned long long offset = q->spec->line || f->is_inlined ? f->address : q->spec->offset;
 	struct str text;
 
-	if (is_entry || (f->extent && f->offset - f->start + added(q) < f->extent))
+	if (is_entry || (f->extent && f->offset - f->start + added_offset(q) < f->extent))
 		return true;
 	if (f->extent)
 		text = arena_printf(
@@ -156,7 +156,7 @@ static int add_function(void *arg, const struct found_function *f)
 {
 	struct probe_search *q = arg;
 	struct arena *a = &q->s->arena;
-	uint64_t plus = added(q);
+	uint64_t plus = added_offset(q);
 	struct str name = function_probe_name(q, f, plus);
 	struct attachment attachment = {
 		.attach = {.kind = q->spec->type == PROBE_URETPROBE ? ATTACH_URETPROBE
