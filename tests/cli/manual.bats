@@ -12,6 +12,14 @@ load ../helpers
 	[ -z "$output" ]
 }
 
+@test "each tag of user mode is in nopal-user-mode(7), and no other" {
+	cd "$ROOT"
+	grep -rhoE '"user-mode-[a-z0-9-]+"' src cmd | tr -d '"' | sort -u >"$BATS_TEST_TMPDIR/said"
+	sed -n 's/^\.It Li \(user-mode-.*\)/\1/p' man/nopal-user-mode.7 | sort >"$BATS_TEST_TMPDIR/listed"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/said")" -ge 39 ]
+	diff "$BATS_TEST_TMPDIR/said" "$BATS_TEST_TMPDIR/listed"
+}
+
 # The options that a help text names, a line each: -p, --pid.
 options_in() {
 	grep -oE '(^  |, |   )--?[A-Za-z][A-Za-z-]*' | grep -oE -- '--?[A-Za-z].*' | sort -u
