@@ -33,8 +33,19 @@ texts() {
 
 @test "documents name files that exist" {
 	local missing=
-	for file in $(grep -ohE '`[a-z_]+/[a-z_0-9/]+\.(c|h|bats)`' README.md doc/*.md | tr -d '`' | sort -u); do
+	for file in $(grep -ohE '`[a-z_]+/[a-z_0-9/]+\.(c|h|bats)`' README.md doc/*.md doc/*/*.md | tr -d '`' | sort -u); do
 		[ -e "$file" ] || [ -e "src/$file" ] || [ -e "include/$file" ] || [ -e "tests/$file" ] || missing="$missing $file"
+	done
+	echo "missing:$missing"
+	[ -z "$missing" ]
+}
+
+@test "links of documents lead to files" {
+	local file link missing=
+	for file in README.md CONTRIBUTING.md doc/*.md doc/*/*.md bench/*.md; do
+		for link in $(grep -ohE '\]\([^)# ]+' "$file" | sed 's/^](//'); do
+			[[ "$link" == *:* ]] || [ -e "$(dirname "$file")/$link" ] || missing="$missing $file:$link"
+		done
 	done
 	echo "missing:$missing"
 	[ -z "$missing" ]
