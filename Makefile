@@ -34,7 +34,7 @@ SOURCES := $(filter-out src/agent/%,$(wildcard src/*/*.c src/*/*/*.c))
 RUNTIME := $(wildcard src/runtime/*.c) src/base/buf.c src/base/str.c src/base/utf8.c
 RUNTIME_OBJECTS := $(RUNTIME:src/%.c=$(O)/obj/%.o)
 OBJECTS := $(SOURCES:src/%.c=$(O)/obj/%.o) $(O)/obj/provider/shipped.o $(O)/obj/program/syscall_names.o $(O)/obj/engine/native/blob.o
-COMMANDS := $(wildcard cmd/*.c)
+COMMANDS := $(wildcard cmd/*.c cmd/*/*.c)
 UNITS := $(patsubst tests/unit/%.c,$(O)/unit/%,$(wildcard tests/unit/*.c))
 TARGETS := $(patsubst tests/targets/%.c,$(O)/targets/%,$(wildcard tests/targets/*.c))
 FUZZERS := $(patsubst fuzz/%.c,$(O)/fuzz/%,$(wildcard fuzz/*.c))
@@ -96,7 +96,7 @@ $(O)/nopal-agent.so: src/agent/agent.c src/engine/native/words.h
 $(O)/cmd/%.o: cmd/%.c
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  cc    $<")
-	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) -Icmd -c $< -o $@
 
 # The page of flame graphs is compiled in.
 $(O)/cmd/flame.o: data/flame.html
@@ -196,7 +196,7 @@ check-all: all bindings
 FUZZ_OBJECTS := $(patsubst fuzz/%.c,$(O)/fuzz/%.o,$(wildcard fuzz/*.c))
 $(O)/fuzz/%.o: fuzz/%.c
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -Itests -c $< -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) -Icmd -Itests -c $< -o $@
 
 # Debian packages: built, installed in a fresh root, used, removed.
 check-packages: all
@@ -223,10 +223,10 @@ fuzz:
 fuzzers: $(FUZZERS)
 
 # What reads words of command lines is the command's.
-$(O)/fuzz/words: $(patsubst %,$(O)/cmd/%.o,bcc bcc_trace bcc_words probe_word script_text spec)
+$(O)/fuzz/words: $(patsubst %,$(O)/cmd/%.o,bcc/word bcc/trace bcc/expression probe_word script_text spec)
 $(O)/fuzz/%: fuzz/%.c $(O)/libhelp.a $(O)/libnopal.a
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -Itests -fsanitize=fuzzer -o $@ $< $(filter %.o,$^) $(O)/libhelp.a $(O)/libnopal.a -lcmocka $(LDLIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -Icmd -Itests -fsanitize=fuzzer -o $@ $< $(filter %.o,$^) $(O)/libhelp.a $(O)/libnopal.a -lcmocka $(LDLIBS)
 
 bench: all targets
 	$(Q)O=$(O) bench/run

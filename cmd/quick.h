@@ -4,7 +4,7 @@
 
 #include "command.h"
 
-#include "bcc_trace.h"
+#include "bcc/trace.h"
 #include "run.h"
 #include "scope.h"
 #include "script_text.h"

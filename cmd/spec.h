@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "bcc.h"
+#include "bcc/word.h"
 #include "command.h"
 #include "script_text.h"
 

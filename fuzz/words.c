@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../cmd/bcc.h"
-#include "../cmd/bcc_trace.h"
+#include "../cmd/bcc/word.h"
+#include "../cmd/bcc/trace.h"
 #include "../cmd/options.h"
 #include "../cmd/probe_word.h"
 #include "../cmd/spec.h"

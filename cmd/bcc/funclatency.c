@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bcc_show.h"
+#include "bcc/show.h"
 #include "options.h"
 
 #define DEPTH 64 /* a power of two */

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bcc.h"
-#include "bcc_show.h"
-#include "bcc_trace.h"
+#include "bcc/word.h"
+#include "bcc/show.h"
+#include "bcc/trace.h"
 #include "options.h"
 
 #define MAX_SPECS 16

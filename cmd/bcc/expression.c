@@ -1,6 +1,6 @@
 /* bcc's expressions -> the language of scripts. In bcc the first argument is arg1, here it is arg0;
  * a signature gives the arguments names. */
-#include "bcc_words.h"
+#include "bcc/expression.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The columns of bcc's trace. */
-#include "bcc_trace.h"
+#include "bcc/trace.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bcc_show.h"
+#include "bcc/show.h"
 #include "options.h"
 
 struct stackcount {

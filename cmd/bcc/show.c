@@ -1,12 +1,12 @@
 /* The forms of bcc's output. */
-#include "bcc_show.h"
+#include "bcc/show.h"
 
 #include <inttypes.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bcc.h"
+#include "bcc/word.h"
 #include "command.h"
 #include "options.h"
 

@@ -1,5 +1,5 @@
 /* Words of bcc's trace and argdist: a probe, a condition, and what is shown. */
-#include "bcc_words.h"
+#include "bcc/expression.h"
 
 #include <stdio.h>
 #include <stdlib.h>

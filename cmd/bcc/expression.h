@@ -1,10 +1,10 @@
 /* Expressions of bcc as expressions of scripts; shared by the readers of bcc's words. */
-#ifndef NOPAL_CMD_BCC_WORDS_H
-#define NOPAL_CMD_BCC_WORDS_H
+#ifndef NOPAL_CMD_BCC_EXPRESSION_H
+#define NOPAL_CMD_BCC_EXPRESSION_H
 
 #include <stddef.h>
 
-#include "bcc.h"
+#include "bcc/word.h"
 
 #define BCC_NAMES 12
 

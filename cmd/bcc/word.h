@@ -1,6 +1,6 @@
 /* Probes as bcc's tools have them: "u:pthread:pthread_create (arg1 != 0) \"start %llx\", arg3". */
-#ifndef NOPAL_CMD_BCC_H
-#define NOPAL_CMD_BCC_H
+#ifndef NOPAL_CMD_BCC_WORD_H
+#define NOPAL_CMD_BCC_WORD_H
 
 #include <stdbool.h>
 
