@@ -98,13 +98,6 @@ uint64_t check_ctype_size(struct check *c, const struct ctype *t)
 	return size;
 }
 
-const struct ctype *type_target(const struct type *t)
-{
-	const struct ctype *is = t->kind == TYPE_INT && t->ctype ? ctype_resolve(t->ctype) : NULL;
-
-	return is && (is->kind == CTYPE_POINTER || is->kind == CTYPE_ARRAY) ? is->to : NULL;
-}
-
 const struct ctype *check_pointer_to(struct check *c, const struct ctype *to)
 {
 	struct ctype *t = arena_new(&c->s->arena, struct ctype);

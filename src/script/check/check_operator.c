@@ -544,13 +544,6 @@ static void ternary_types(struct check *c, struct expr *e, struct expr *a, struc
 	check_widen(c, b, &t);
 }
 
-bool ternary_skips(const struct expr *e, bool when)
-{
-	const struct expr *cond = e->args[0];
-
-	return cond->is_comptime && cond->is_const && !cond->value == when;
-}
-
 void check_ternary(struct check *c, struct expr *e)
 {
 	struct expr *cond = e->args[0], *a = e->args[1] ? e->args[1] : cond, *b = e->args[2];

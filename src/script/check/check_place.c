@@ -423,14 +423,6 @@ static struct type byte_array_type(struct check *c, struct expr *e, const struct
 	return check_array_of(c, &of, (unsigned)count);
 }
 
-bool check_is_kernel_probe(const struct probe_spec *s)
-{
-	unsigned types = HAVE_BTF_ARGS | IN(KPROBE) | IN(KRETPROBE) | IN(ITER);
-
-	return types >> s->type & 1 ||
-	       (s->type == PROBE_TRACEPOINT && !str_eq_text(s->provider, "syscalls"));
-}
-
 /* Where a number that becomes a pointer leads: the probes of the clause say. */
 static bool casts_to_kernel(const struct check *c)
 {

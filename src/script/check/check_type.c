@@ -317,3 +317,17 @@ bool type_refine(struct type *histogram)
 	histogram->bits = HIST_MAX_BITS;
 	return true;
 }
+
+const struct ctype *type_target(const struct type *t)
+{
+	const struct ctype *is = t->kind == TYPE_INT && t->ctype ? ctype_resolve(t->ctype) : NULL;
+
+	return is && (is->kind == CTYPE_POINTER || is->kind == CTYPE_ARRAY) ? is->to : NULL;
+}
+
+bool ternary_skips(const struct expr *e, bool when)
+{
+	const struct expr *cond = e->args[0];
+
+	return cond->is_comptime && cond->is_const && !cond->value == when;
+}

@@ -45,6 +45,9 @@ bool named_word(const struct variant *v, const struct expr *e, unsigned *offset)
 /* Are the named arguments that the clause uses the same at both attachments? */
 bool named_same(const struct uses *u, const struct attachment *a, const struct attachment *b);
 
+bool is_of_function(const struct attachment *p);
+/* Are the names of its parameters unknown, as without debug information? Then there is an error. */
+bool is_undescribed(struct check *c, const struct expr *e, const struct attachment *p);
 /* Can argument `n` be read at this attachment? */
 void check_readable(struct check *c, const struct expr *e, const struct attachment *p, unsigned n);
 /* The argument whose name is like `name`, which is not that of a builtin; empty: none. */

@@ -6,6 +6,14 @@
 #include "script/check/ctypes.h"
 #include "script/check/value_type.h"
 
+bool check_is_kernel_probe(const struct probe_spec *s)
+{
+	unsigned types = HAVE_BTF_ARGS | IN(KPROBE) | IN(KRETPROBE) | IN(ITER);
+
+	return types >> s->type & 1 ||
+	       (s->type == PROBE_TRACEPOINT && !str_eq_text(s->provider, "syscalls"));
+}
+
 /* An integer as it is declared; as the operand has it when that is narrower, as constants are, or
  * when nothing is declared. An operand of fewer than 8 bytes counts as signed: it fits, whatever
  * its sign is. One that is wider than the declared type is cut to it, since the other bytes of

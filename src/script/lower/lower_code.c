@@ -209,19 +209,6 @@ void lower_goto(struct lower *l, enum op op, uint16_t reg, struct label *label)
 	label->last = (uint32_t)l->count;
 }
 
-/* ---- Records ---- */
-
-struct field lower_field(struct lower *l, const struct expr *e)
-{
-	struct field f = {REG_NO, SLOT_NO};
-
-	if (type_is_word(&e->shape.type))
-		f.reg = lower_word(l, e);
-	else
-		f.slot = lower_memory(l, e, &e->shape.type);
-	return f;
-}
-
 /* Equal formats share a number, so the variants of a clause, and what is compiled later for other
  * images, send records that the report knows already. */
 static int format_intern(struct script *s, const struct format *f, uint32_t *out)
@@ -278,4 +265,63 @@ void lower_emit(struct lower *l, const struct format *f, const struct field *fie
 	i->imm = number;
 	i->fields = copy;
 	i->field_count = (uint8_t)f->field_count;
+}
+
+/* ---- operators */
+
+struct binary_ops {
+	enum op is_signed, is_unsigned;
+	bool swap; /* a > b is b < a */
+};
+
+/* clang-format off */
+static const struct binary_ops binary_ops[] = {
+	/*                  signed   unsigned swap  */
+	[OPERATOR_BOR]  = { OP_OR,   OP_OR,   false },
+	[OPERATOR_XOR]  = { OP_XOR,  OP_XOR,  false },
+	[OPERATOR_BAND] = { OP_AND,  OP_AND,  false },
+	[OPERATOR_EQ]   = { OP_EQ,   OP_EQ,   false },
+	[OPERATOR_NE]   = { OP_NE,   OP_NE,   false },
+	[OPERATOR_LT]   = { OP_SLT,  OP_ULT,  false },
+	[OPERATOR_LE]   = { OP_SLE,  OP_ULE,  false },
+	[OPERATOR_GT]   = { OP_SLT,  OP_ULT,  true  },
+	[OPERATOR_GE]   = { OP_SLE,  OP_ULE,  true  },
+	[OPERATOR_SHL]  = { OP_SHL,  OP_SHL,  false },
+	[OPERATOR_SHR]  = { OP_SAR,  OP_SHR,  false },
+	[OPERATOR_ADD]  = { OP_ADD,  OP_ADD,  false },
+	[OPERATOR_SUB]  = { OP_SUB,  OP_SUB,  false },
+	[OPERATOR_MUL]  = { OP_MUL,  OP_MUL,  false },
+	[OPERATOR_DIV]  = { OP_SDIV, OP_UDIV, false },
+	[OPERATOR_MOD]  = { OP_SMOD, OP_UMOD, false },
+};
+/* clang-format on */
+
+void emit_operator(struct lower *l, enum operator op, bool is_signed, uint16_t a, uint16_t b,
+		   uint16_t out)
+{
+	const struct binary_ops *ops = &binary_ops[op];
+
+	emit_dab(l, is_signed ? ops->is_signed : ops->is_unsigned, out, ops->swap ? b : a,
+		 ops->swap ? a : b);
+}
+
+/* ---- the end */
+
+int lower_finish(struct lower *l, struct clause *out)
+{
+	struct slot *slots = arena_array(l->arena, struct slot, l->slot_count + 1);
+
+	if (!slots)
+		lower_fail(l, -ENOMEM);
+	if (l->err)
+		return l->err;
+	for (size_t i = 0; i < l->slot_count; i++)
+		slots[i].type = l->slots[i].type;
+	out->code = l->code;
+	out->insn_count = (uint32_t)l->count;
+	out->reg_count = l->most_regs;
+	out->slots = slots;
+	out->slot_count = (uint32_t)l->slot_count;
+	out->span = script_span(l->s, l->v->clause->mark);
+	return 0;
 }

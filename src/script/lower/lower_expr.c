@@ -292,3 +292,16 @@ void lower_value_to(struct lower *l, const struct expr *e, uint16_t out)
 	else
 		lower_memory_to(l, e, out);
 }
+
+/* ---- Records ---- */
+
+struct field lower_field(struct lower *l, const struct expr *e)
+{
+	struct field f = {REG_NO, SLOT_NO};
+
+	if (type_is_word(&e->shape.type))
+		f.reg = lower_word(l, e);
+	else
+		f.slot = lower_memory(l, e, &e->shape.type);
+	return f;
+}

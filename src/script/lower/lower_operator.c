@@ -28,42 +28,6 @@ void lower_jump(struct lower *l, const struct expr *e, bool when, struct label *
 	}
 }
 
-struct binary_ops {
-	enum op is_signed, is_unsigned;
-	bool swap; /* a > b is b < a */
-};
-
-/* clang-format off */
-static const struct binary_ops binary_ops[] = {
-	/*                  signed   unsigned swap  */
-	[OPERATOR_BOR]  = { OP_OR,   OP_OR,   false },
-	[OPERATOR_XOR]  = { OP_XOR,  OP_XOR,  false },
-	[OPERATOR_BAND] = { OP_AND,  OP_AND,  false },
-	[OPERATOR_EQ]   = { OP_EQ,   OP_EQ,   false },
-	[OPERATOR_NE]   = { OP_NE,   OP_NE,   false },
-	[OPERATOR_LT]   = { OP_SLT,  OP_ULT,  false },
-	[OPERATOR_LE]   = { OP_SLE,  OP_ULE,  false },
-	[OPERATOR_GT]   = { OP_SLT,  OP_ULT,  true  },
-	[OPERATOR_GE]   = { OP_SLE,  OP_ULE,  true  },
-	[OPERATOR_SHL]  = { OP_SHL,  OP_SHL,  false },
-	[OPERATOR_SHR]  = { OP_SAR,  OP_SHR,  false },
-	[OPERATOR_ADD]  = { OP_ADD,  OP_ADD,  false },
-	[OPERATOR_SUB]  = { OP_SUB,  OP_SUB,  false },
-	[OPERATOR_MUL]  = { OP_MUL,  OP_MUL,  false },
-	[OPERATOR_DIV]  = { OP_SDIV, OP_UDIV, false },
-	[OPERATOR_MOD]  = { OP_SMOD, OP_UMOD, false },
-};
-/* clang-format on */
-
-void emit_operator(struct lower *l, enum operator op, bool is_signed, uint16_t a, uint16_t b,
-		   uint16_t out)
-{
-	const struct binary_ops *ops = &binary_ops[op];
-
-	emit_dab(l, is_signed ? ops->is_signed : ops->is_unsigned, out, ops->swap ? b : a,
-		 ops->swap ? a : b);
-}
-
 /* !a: is it 0? */
 static void emit_not(struct lower *l, uint16_t a, uint16_t out)
 {

@@ -213,25 +213,6 @@ static void place_variables(struct lower *l)
 	}
 }
 
-int lower_finish(struct lower *l, struct clause *out)
-{
-	struct slot *slots = arena_array(l->arena, struct slot, l->slot_count + 1);
-
-	if (!slots)
-		lower_fail(l, -ENOMEM);
-	if (l->err)
-		return l->err;
-	for (size_t i = 0; i < l->slot_count; i++)
-		slots[i].type = l->slots[i].type;
-	out->code = l->code;
-	out->insn_count = (uint32_t)l->count;
-	out->reg_count = l->most_regs;
-	out->slots = slots;
-	out->slot_count = (uint32_t)l->slot_count;
-	out->span = script_span(l->s, l->v->clause->mark);
-	return 0;
-}
-
 /* Variables belong to depth 0, below all statements, so that their slots stay busy. The predicate
  * comes before them, since no variable has a value there; its registers are free again after it. */
 int lower_variant(struct lower *l, struct variant *v, struct clause *out)
