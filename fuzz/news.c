@@ -19,7 +19,7 @@ static void hear(void *arg, const struct image_event *e)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-	struct news_ring rings[2];
+	struct perf_ring rings[2];
 	size_t total = 0;
 
 	if (len < 4)
@@ -34,11 +34,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 		half = half < SIZE ? half : SIZE;
 		for (size_t k = 0; k < half; k++)
 			data[(start + k) % SIZE] = (char)bytes[4 + i * half + k];
-		rings[i] = (struct news_ring){data, SIZE, start, start + half};
+		rings[i] = (struct perf_ring){data, SIZE, start, start + half};
 		if (bytes[2 + i] == 255)
 			rings[i].head += 2 * (uint64_t)SIZE;
 	}
-	news_read(rings, 2, UINT64_MAX, hear, &total);
+	perf_merge(rings, 2, UINT64_MAX, hear, &total);
 	for (unsigned i = 0; i < 2; i++) {
 		if (rings[i].tail != rings[i].head)
 			abort();

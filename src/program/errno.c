@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "program/spelled.h"
+#include "program/enum_text.h"
 
 static const struct {
 	int number;

@@ -1,7 +1,7 @@
 /* Names of system calls by their numbers, as this CPU has them. The build makes the list of them
  * from the headers of the kernel; what is newer than those has the same number on most CPUs. */
 #include "base/array.h"
-#include "program/spelled.h"
+#include "program/enum_text.h"
 
 /* From number 451 on. */
 static const char *const newer[] = {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "program/spelled.h"
+#include "program/enum_text.h"
 #include "report/cgroup.h"
 #include "report/inside.h"
 #include "report/moment.h"
@@ -95,10 +95,10 @@ static void print_mac(const struct renderer *r, const struct value *v, struct bu
 }
 
 /* strerror(), signal_name(), syscall_name() */
-static void print_spelled(const struct renderer *r, const struct value *v, struct buf *out)
+static void print_enum_text(const struct renderer *r, const struct value *v, struct buf *out)
 {
 	(void)r;
-	spelled_text(v->type, spelled_number(v->type, v->bits), out);
+	enum_text_at(v->type, enum_text_number(v->type, v->bits), out);
 }
 
 /* comm(pid): what /proc says now; threads may call themselves anything */
@@ -166,11 +166,11 @@ struct display {
 };
 
 static const struct display displays[] = {
-	{"usym", print_usym},	    {"ksym", print_ksym},     {"time", print_time},
-	{"mac", print_mac},	    {"errno", print_spelled}, {"signal", print_spelled},
-	{"syscall", print_spelled}, {"comm", print_comm},     {"user", print_user},
-	{"inet", print_inet},	    {"cgroup", print_cgroup}, {"()", print_empty},
-	{"{}", print_empty},	    {"[]", print_empty},
+	{"usym", print_usym},	      {"ksym", print_ksym},	  {"time", print_time},
+	{"mac", print_mac},	      {"errno", print_enum_text}, {"signal", print_enum_text},
+	{"syscall", print_enum_text}, {"comm", print_comm},	  {"user", print_user},
+	{"inet", print_inet},	      {"cgroup", print_cgroup},	  {"()", print_empty},
+	{"{}", print_empty},	      {"[]", print_empty},
 };
 
 void render_display(const struct renderer *r, const struct value *v, struct buf *out)

@@ -15,7 +15,7 @@
 #include "script/check/check.h"
 #include "script/check/map.h"
 #include "script/check/named.h"
-#include "script/lower/kept.h"
+#include "script/lower/saved_args.h"
 #include "script/lower/map_defs.h"
 
 #define MAX_PASSES 100
@@ -194,12 +194,12 @@ static int find_types(struct script *s, const struct variants *all, struct diag 
 
 /* The tree carries the types of the last variant checked, so each is checked again before its code
  * is made. */
-static int lower_one(struct script *s, struct variant *v, struct kept *kept, struct clause *out,
-		     struct diag *d)
+static int lower_one(struct script *s, struct variant *v, struct saved_args *saved,
+		     struct clause *out, struct diag *d)
 {
 	/* A pass number that no pass had: variables must be assigned again before they are read. */
 	struct check check = {.s = s, .pass = MAX_PASSES + 2};
-	struct lower lower = {.s = s, .d = d, .arena = &s->arena, .kept = kept};
+	struct lower lower = {.s = s, .d = d, .arena = &s->arena, .saved = saved};
 	struct attach *attaches = arena_array(&s->arena, struct attach, v->count + 1);
 	int err = attaches ? check_variant(&check, v) : -ENOMEM;
 
@@ -232,12 +232,12 @@ static int add_clause(struct script *s, struct clause_list *list, struct clause 
 static int lower_with_entry(struct script *s, struct variant *v, struct clause_list *out,
 			    struct diag *d)
 {
-	struct kept kept = {.count = 0}, *uses = kept_wanted(v) ? &kept : NULL;
+	struct saved_args saved = {.count = 0}, *uses = saved_args_wanted(v) ? &saved : NULL;
 	struct clause entry = {.code = NULL}, clause = {.code = NULL};
 	int err = lower_one(s, v, uses, &clause, d);
 
 	if (!err && uses)
-		err = kept_clause(s, v, uses, &entry, d) ?: add_clause(s, out, entry);
+		err = saved_args_clause(s, v, uses, &entry, d) ?: add_clause(s, out, entry);
 	return err ? err : add_clause(s, out, clause);
 }
 

@@ -30,7 +30,7 @@ struct image_watch {
 	unsigned count;
 	uint32_t wakes_at;	  /* bytes; 0: when a ring is half full */
 	size_t page;		  /* bytes of a page here */
-	struct news_ring *unread; /* while reading */
+	struct perf_ring *unread; /* while reading */
 	int *events;		  /* of threads, which write into the same rings; owned */
 	size_t event_count, event_cap;
 	pid_t *threads; /* while opening; owned */
@@ -240,7 +240,7 @@ static void take_heads(struct image_watch *w)
 	for (unsigned i = 0; i < w->count; i++) {
 		struct perf_event_mmap_page *page = w->rings[i].head;
 
-		w->unread[i] = (struct news_ring){
+		w->unread[i] = (struct perf_ring){
 			.data = (const char *)page + w->page,
 			.size = RING_PAGES * w->page,
 			.tail = page->data_tail,
@@ -274,7 +274,7 @@ uint64_t image_watch_read(struct image_watch *w, image_event_fn *fn, void *arg)
 		uint64_t until = clock_now();
 
 		take_heads(w);
-		lost += news_read(w->unread, w->count, until, fn, arg);
+		lost += perf_merge(w->unread, w->count, until, fn, arg);
 		is_left = give_tails(w);
 	}
 	return lost;

@@ -10,9 +10,9 @@
 #include "base/diag.h"
 #include "base/hash.h"
 
-/* ---- news.c: Reading what the kernel writes into the rings of perf events (perf_event_open(2)):
- * mappings, forks, execs and ends of processes, given in the order of time whichever CPU they
- * happened on, so that a child's mappings come after its fork. */
+/* ---- perf_merge.c: Reading what the kernel writes into the rings of perf events
+ * (perf_event_open(2)): mappings, forks, execs and ends of processes, given in the order of time
+ * whichever CPU they happened on, so that a child's mappings come after its fork. */
 
 /* One thing that happened; `path` is borrowed until the callback returns. */
 struct image_event {
@@ -30,7 +30,7 @@ typedef void image_event_fn(void *arg, const struct image_event *event);
 
 /* The unread part of one ring: positions only grow, data is at position modulo size. Every record
  * ends in its time (PERF_SAMPLE_TIME, sample_id_all). */
-struct news_ring {
+struct perf_ring {
 	const char *data;
 	size_t size; /* a power of two */
 	uint64_t tail, head;
@@ -39,8 +39,8 @@ struct news_ring {
 /* Hand over all that is between tail and head of these rings, and not later than `until`; the tails
  * are after that then. Returns how many records were lost, by the kernel's count or because a ring
  * made no sense. */
-uint64_t news_read(struct news_ring *rings, unsigned count, uint64_t until, image_event_fn *fn,
-		   void *arg);
+uint64_t perf_merge(struct perf_ring *rings, unsigned count, uint64_t until, image_event_fn *fn,
+		    void *arg);
 
 /* ---- images.c */
 

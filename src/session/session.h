@@ -237,13 +237,13 @@ size_t session_ring_bytes(const struct nopal_trace *t);
 void session_give_log(struct nopal_trace *t);
 /* Give the text to the user. */
 void session_flush(struct nopal_trace *t);
-/* ---- zero.c: a run that showed nothing */
+/* ---- no_events.c: a run that showed nothing */
 /* Keep the path of the program that the command of -c runs. */
 void session_remember_program(struct nopal_trace *t);
 /* Was something armed, and nothing printed or kept in a map? */
 bool session_saw_nothing(struct nopal_trace *t);
 /* Say what was armed, who has it mapped, and what the probes need to fire. */
-void session_explain_zero(struct nopal_trace *t, struct diag *d);
+void session_explain_no_events(struct nopal_trace *t, struct diag *d);
 /* ---- files.c: warn of files that were overwritten or replaced while their probes were armed. */
 void session_tell_files(struct nopal_trace *t, struct diag *d);
 /* ---- stacks.c */

@@ -567,7 +567,7 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 	later_tell(&t->later, d);
 	tell_command(t, d);
 	if (!err && saw_nothing)
-		session_explain_zero(t, d);
+		session_explain_no_events(t, d);
 	return diag_ensure(d, err, "end the run");
 }
 

@@ -3,7 +3,7 @@
 
 #include "script/builtins/function.h"
 #include "script/check/check.h"
-#include "script/check/spelled_value.h"
+#include "script/check/value_text.h"
 #include "script/check/value_type.h"
 #include "script/lower/emit.h"
 #include "script/lower/loop.h"
@@ -127,7 +127,7 @@ static void check_memcmp(struct check *c, struct expr *e)
 		if (expr_refers(a))
 			a = e->args[i] = bytes_behind(c, a);
 		check_expr(c, a);
-		check_spelled(c, a);
+		check_enum_text(c, a);
 		if (c->err || has_bytes(&a->shape.type))
 			continue;
 		e->args[i] = bytes_of(c, a, e->args[2]);

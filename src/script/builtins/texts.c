@@ -5,7 +5,7 @@
 #include "script/builtins/function.h"
 #include "script/check/check.h"
 #include "script/check/named.h"
-#include "script/check/spelled_value.h"
+#include "script/check/value_text.h"
 #include "script/check/value_type.h"
 #include "script/lower/emit.h"
 #include "script/lower/named_code.h"
@@ -125,7 +125,7 @@ static void check_str(struct check *c, struct expr *e)
 		check_literal_part(c, e);
 		return;
 	}
-	check_spelled(c, p);
+	check_enum_text(c, p);
 	/* Scripts in the wild write str() also around what is a string already. */
 	if (p->shape.type.kind == TYPE_STR && e->arg_count == 1) {
 		e->shape = p->shape;

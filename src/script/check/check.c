@@ -6,11 +6,11 @@
 #include <stdio.h>
 
 #include "program/numbers.h"
-#include "program/spelled.h"
+#include "program/enum_text.h"
 #include "script/check/ctypes.h"
 #include "script/check/expr_kinds.h"
 #include "script/check/map.h"
-#include "script/check/spelled_value.h"
+#include "script/check/value_text.h"
 #include "script/check/value_type.h"
 #include "script/parse/builtin.h"
 
@@ -55,8 +55,8 @@ static void take_in(struct check *c, const struct expr *target, struct str name,
 	bool is_elsewhere = type_points_elsewhere(known, t);
 
 	if (known->kind == TYPE_STR)
-		check_spelled(c, value);
-	if (t->kind == TYPE_STR && (known->kind == TYPE_NAME || spelled_count(known))) {
+		check_enum_text(c, value);
+	if (t->kind == TYPE_STR && (known->kind == TYPE_NAME || enum_text_count(known))) {
 		/* what it was given before is one, too */
 		*known = *t;
 		c->changed = true;

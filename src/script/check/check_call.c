@@ -9,7 +9,7 @@
 #include "script/check/check.h"
 #include "script/check/map.h"
 #include "script/check/named.h"
-#include "script/check/spelled_value.h"
+#include "script/check/value_text.h"
 #include "script/check/value_type.h"
 #include "script/resolve/header_types.h"
 
@@ -56,7 +56,7 @@ static void check_arg(struct check *c, const struct function *f, struct expr *a,
 	if (c->err || letter == 'm' || is_literal)
 		return;
 	if (letter == 't' && !check_as_text(c, a))
-		check_spelled(c, a);
+		check_enum_text(c, a);
 	snprintf(what, sizeof(what), "this argument of '%s'", f->name);
 	if (letter == 'i' || letter == 'p')
 		check_int(c, a, what);

@@ -4,9 +4,9 @@
 
 #include <errno.h>
 
-#include "program/spelled.h"
+#include "program/enum_text.h"
 #include "script/check/check.h"
-#include "script/check/spelled_value.h"
+#include "script/check/value_text.h"
 #include "script/check/value_type.h"
 #include "script/parse/builtin.h"
 
@@ -101,9 +101,9 @@ static void spell_key(struct check *c, struct map *m, unsigned n, unsigned count
 	if (c->err || !known)
 		return;
 	if (known->kind == TYPE_STR)
-		check_spelled(c, e);
+		check_enum_text(c, e);
 	else if (e->shape.type.kind == TYPE_STR &&
-		 (known->kind == TYPE_NAME || spelled_count(known)))
+		 (known->kind == TYPE_NAME || enum_text_count(known)))
 		key_is_text(c, m, n, &e->shape.type);
 }
 

@@ -9,7 +9,7 @@
 #include "script/check/ctypes.h"
 #include "script/check/map.h"
 #include "script/check/named.h"
-#include "script/check/spelled_value.h"
+#include "script/check/value_text.h"
 #include "script/check/value_type.h"
 
 /* Does it take the sign of the other side? A constant that is not negative does, whatever it is
@@ -404,7 +404,7 @@ static void spell_sides(struct check *c, struct expr *e)
 
 		if (is_name ? expr_is_text(other) && other->kind != EXPR_STRING
 			    : expr_is_text(other) || other->shape.type.kind == TYPE_DISPLAY)
-			check_spelled(c, e->args[i]);
+			check_enum_text(c, e->args[i]);
 	}
 }
 
@@ -519,11 +519,11 @@ static void ternary_types(struct check *c, struct expr *e, struct expr *a, struc
 	int differ;
 
 	if (expr_is_text(a))
-		check_spelled(c, b);
+		check_enum_text(c, b);
 	else if (expr_is_text(b))
-		check_spelled(c, a);
-	else if (!type_equal(&a->shape.type, &b->shape.type) && check_spelled(c, a))
-		check_spelled(c, b);
+		check_enum_text(c, a);
+	else if (!type_equal(&a->shape.type, &b->shape.type) && check_enum_text(c, a))
+		check_enum_text(c, b);
 	t = a->shape.type;
 	differ = check_merge(c, &t, &b->shape.type);
 

@@ -12,7 +12,7 @@
 #include "script/check/ctypes.h"
 #include "script/check/map.h"
 #include "script/check/named.h"
-#include "script/check/spelled_value.h"
+#include "script/check/value_text.h"
 #include "script/check/value_type.h"
 #include "script/resolve/header_types.h"
 #include "script/resolve/script_source.h"
@@ -372,7 +372,7 @@ static void check_text_cast(struct check *c, struct expr *e, struct type to)
 	struct expr *a = e->args[0];
 	bool changed = c->changed;
 
-	if (check_spelled_cast(c, e))
+	if (check_enum_text_cast(c, e))
 		return;
 	if (a->shape.type.kind != TYPE_STR) {
 		check_error(c, e, "bad-cast", "cannot cast %s to a string",

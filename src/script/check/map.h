@@ -28,7 +28,8 @@ struct map {
 	struct map_series series;
 	struct type series_key; /* of the program's map; `key` is the script's */
 	struct map *ring;
-	const struct tree_clause *keeper; /* kept.c: keeps arguments for the returns of this */
+	const struct tree_clause
+		*keeper; /* saved_args.c: keeps arguments for the returns of this */
 	struct map *next;
 };
 

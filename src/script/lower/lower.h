@@ -9,7 +9,7 @@
 #include "script/check/variant.h"
 #include "script/parse/script_state.h"
 
-struct kept;
+struct saved_args;
 struct map;
 
 /* Jumps that wait for their target: number + 1 of the last of them; each holds the one before it in
@@ -43,7 +43,7 @@ struct lower {
 	uint64_t rounds;	     /* of the loops around, multiplied */
 	struct label *leave, *again; /* of the innermost loop: break, continue */
 	struct label *end_function;  /* of the innermost function: return */
-	struct kept *kept;	     /* the variant is of returns, and uses arguments */
+	struct saved_args *saved;    /* the variant is of returns, and uses arguments */
 };
 
 int lower_variant(struct lower *l, struct variant *v, struct clause *out);
@@ -90,6 +90,6 @@ void lower_cast(struct lower *l, const struct expr *e, uint16_t out);	 /* (int32
 void lower_ternary(struct lower *l, const struct expr *e, uint16_t out); /* a ? b : c */
 
 /* The text of a value that is kept as a number; false: it has none. */
-bool lower_spelled(struct lower *l, const struct expr *e, uint16_t out);
+bool lower_enum_text(struct lower *l, const struct expr *e, uint16_t out);
 
 #endif

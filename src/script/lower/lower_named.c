@@ -5,7 +5,7 @@
 
 #include "script/check/named.h"
 #include "script/lower/emit.h"
-#include "script/lower/kept.h"
+#include "script/lower/saved_args.h"
 
 void lower_retval(struct lower *l, const struct expr *e, uint16_t out)
 {
@@ -31,8 +31,8 @@ void lower_part_note(struct lower *l, struct str text, uint16_t out)
 
 void lower_argument(struct lower *l, unsigned n, uint16_t out)
 {
-	if (l->kept)
-		kept_argument(l, n, out);
+	if (l->saved)
+		saved_args_argument(l, n, out);
 	else
 		emit_di(l, OP_ARG, out, n);
 }

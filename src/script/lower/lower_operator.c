@@ -241,7 +241,7 @@ void lower_cast(struct lower *l, const struct expr *e, uint16_t out)
 		return;
 	}
 	if (to->kind == TYPE_STR) {
-		if (!lower_spelled(l, e->args[0], out))
+		if (!lower_enum_text(l, e->args[0], out))
 			lower_memory_to(l, e->args[0], out);
 		return;
 	}

@@ -7,7 +7,7 @@
 #include "script/check/map.h"
 #include "script/check/value_type.h"
 #include "script/lower/emit.h"
-#include "script/lower/kept.h"
+#include "script/lower/saved_args.h"
 #include "script/lower/loop.h"
 #include "script/parse/probe_spec.h"
 
@@ -222,8 +222,8 @@ int lower_variant(struct lower *l, struct variant *v, struct clause *out)
 	l->v = v;
 	l->span = v->clause->span - 1;
 	l->rounds = 1;
-	if (l->kept)
-		kept_open(l, l->kept, &end);
+	if (l->saved)
+		saved_args_open(l, l->saved, &end);
 	if (v->clause->predicate) {
 		l->depth++;
 		l->copy_reads = steps_variable(v->clause->predicate);
@@ -236,7 +236,7 @@ int lower_variant(struct lower *l, struct variant *v, struct clause *out)
 	lower_body(l, v->clause->body);
 	lower_bind(l, &end);
 	lower_op(l, OP_RETURN);
-	if (l->kept)
-		kept_close(l);
+	if (l->saved)
+		saved_args_close(l);
 	return lower_finish(l, out);
 }

@@ -2,8 +2,8 @@
  * among all texts there can be. */
 #include "script/lower/lower.h"
 
-#include "program/spelled.h"
-#include "script/check/spelled_value.h"
+#include "program/enum_text.h"
+#include "script/check/value_text.h"
 #include "script/lower/emit.h"
 
 /* Those from `from` up to `to`, of which `number` says which it is. */
@@ -62,14 +62,14 @@ static void choose_name(struct lower *l, const struct text_choice *c)
 	lower_bind(l, &end);
 }
 
-/* The number of a value as spelled_number() has it, and `count` for all that have no text of their
- * own. */
+/* The number of a value as enum_text_number() has it, and `count` for all that have no text of
+ * their own. */
 static void clamp_number(struct lower *l, const struct type *t, uint16_t number)
 {
-	uint16_t end = lower_const(l, spelled_count(t)), is = lower_reg(l);
+	uint16_t end = lower_const(l, enum_text_count(t)), is = lower_reg(l);
 	struct label positive = {0}, known = {0};
 
-	if (spelled_number(t, UINT64_MAX) == 1) { /* the sign does not matter */
+	if (enum_text_number(t, UINT64_MAX) == 1) { /* the sign does not matter */
 		emit_dai(l, OP_SEXT, number, number, 4);
 		emit_operator(l, OPERATOR_LT, true, number, lower_const(l, 0), is);
 		lower_goto(l, OP_JUMP_NOT, is, &positive);
@@ -82,7 +82,7 @@ static void clamp_number(struct lower *l, const struct type *t, uint16_t number)
 	lower_bind(l, &known);
 }
 
-bool lower_spelled(struct lower *l, const struct expr *e, uint16_t out)
+bool lower_enum_text(struct lower *l, const struct expr *e, uint16_t out)
 {
 	const struct type *t = &e->shape.type;
 	struct text_choice choice = {.of = e, .out = out};
@@ -97,6 +97,6 @@ bool lower_spelled(struct lower *l, const struct expr *e, uint16_t out)
 	choice.number = lower_reg(l);
 	emit_ds(l, OP_GET, choice.number, lower_memory(l, e, t), 0);
 	clamp_number(l, t, choice.number);
-	choose_by_halves(l, &choice, 0, spelled_count(t) + 1);
+	choose_by_halves(l, &choice, 0, enum_text_count(t) + 1);
 	return true;
 }

@@ -11,7 +11,7 @@
 #define TIME_SIZE  8 /* at the end of every record */
 
 /* Copy `len` bytes at position `at` of the ring, which may wrap. */
-static void copy_out(const struct news_ring *ring, uint64_t at, void *to, size_t len)
+static void copy_out(const struct perf_ring *ring, uint64_t at, void *to, size_t len)
 {
 	size_t start = (size_t)(at & (ring->size - 1));
 	size_t first = len < ring->size - start ? len : ring->size - start;
@@ -75,7 +75,7 @@ static bool decode_event(struct cursor *c, const struct perf_event_header *head,
 
 /* The next record's head and time. False at the end, and when the bytes cannot be a record: then
  * the rest of the ring is lost. */
-static bool peek_event(struct news_ring *ring, struct perf_event_header *head, uint64_t *time,
+static bool peek_event(struct perf_ring *ring, struct perf_event_header *head, uint64_t *time,
 		       uint64_t *lost)
 {
 	uint64_t left = ring->head - ring->tail;
@@ -94,10 +94,10 @@ static bool peek_event(struct news_ring *ring, struct perf_event_header *head, u
 	return false;
 }
 
-static struct news_ring *find_next(struct news_ring *rings, unsigned count,
+static struct perf_ring *find_next(struct perf_ring *rings, unsigned count,
 				   struct perf_event_header *head, uint64_t *time, uint64_t *lost)
 {
-	struct news_ring *next = NULL;
+	struct perf_ring *next = NULL;
 
 	for (unsigned i = 0; i < count; i++) {
 		struct perf_event_header one;
@@ -112,12 +112,12 @@ static struct news_ring *find_next(struct news_ring *rings, unsigned count,
 	return next;
 }
 
-uint64_t news_read(struct news_ring *rings, unsigned count, uint64_t until, image_event_fn *fn,
-		   void *arg)
+uint64_t perf_merge(struct perf_ring *rings, unsigned count, uint64_t until, image_event_fn *fn,
+		    void *arg)
 {
 	struct perf_event_header head = {0};
 	char bytes[RECORD_MAX];
-	struct news_ring *next;
+	struct perf_ring *next;
 	uint64_t time = 0, lost = 0;
 
 	while ((next = find_next(rings, count, &head, &time, &lost)) && time <= until) {

@@ -1,12 +1,12 @@
 /* The text of a value that is kept as a number: strerror(n), and probe. Where a script compares it,
  * looks into it or measures it, the value becomes a text: a cast, which has all texts there can be
  * as literals, and finds the one of the number by halves. */
-#include "script/check/spelled_value.h"
+#include "script/check/value_text.h"
 
 #include <errno.h>
 
 #include "program/op.h"
-#include "program/spelled.h"
+#include "program/enum_text.h"
 #include "script/check/check.h"
 #include "script/check/value_type.h"
 #include "script/parse/builtin.h"
@@ -31,7 +31,7 @@ unsigned value_text_count(const struct variant *v, const struct expr *e)
 {
 	if (expr_is_place_name(e))
 		return (unsigned)v->count;
-	return spelled_count(&e->shape.type) ? spelled_count(&e->shape.type) + 1 : 0;
+	return enum_text_count(&e->shape.type) ? enum_text_count(&e->shape.type) + 1 : 0;
 }
 
 /* One of them, by its place in their order; it lives in the arena. */
@@ -43,7 +43,7 @@ struct str value_text_at(struct script *s, const struct variant *v, const struct
 
 	if (expr_is_place_name(e))
 		return s->names.items[place_name_at(e, v->attachments[i])];
-	spelled_text(&e->shape.type, i, &text);
+	enum_text_at(&e->shape.type, i, &text);
 	copy = text.failed ? str_of(NULL, 0) : arena_str(&s->arena, buf_as_str(&text));
 	buf_free(&text);
 	return copy;
@@ -56,7 +56,7 @@ static void refuse_many(struct check *c, const struct expr *e)
 	diag_hint(c->d, "compare it with a whole name, or have fewer probes in the clause");
 }
 
-bool check_spelled(struct check *c, struct expr *e)
+bool check_enum_text(struct check *c, struct expr *e)
 {
 	static const struct ctype string = {.kind = CTYPE_NAMED, .name = STR("string")};
 	struct expr **args;
@@ -78,7 +78,7 @@ bool check_spelled(struct check *c, struct expr *e)
 	return true;
 }
 
-bool check_spelled_cast(struct check *c, struct expr *e)
+bool check_enum_text_cast(struct check *c, struct expr *e)
 {
 	const struct expr *a = e->args[0];
 	unsigned count = value_text_count(c->v, a);

@@ -1,6 +1,6 @@
 /* The text of a value that is kept as a number: strerror(n), and probe. */
-#ifndef NOPAL_SCRIPT_SPELLED_VALUE_H
-#define NOPAL_SCRIPT_SPELLED_VALUE_H
+#ifndef NOPAL_SCRIPT_VALUE_TEXT_H
+#define NOPAL_SCRIPT_VALUE_TEXT_H
 
 #include "script/check/variant.h"
 #include "script/parse/script_state.h"
@@ -9,9 +9,9 @@ struct check;
 
 /* A value that is kept as a number becomes its text, where a text is wanted. False: it has none
  * that is known here. */
-bool check_spelled(struct check *c, struct expr *e);
+bool check_enum_text(struct check *c, struct expr *e);
 /* Such a cast: its type. */
-bool check_spelled_cast(struct check *c, struct expr *e);
+bool check_enum_text_cast(struct check *c, struct expr *e);
 
 /* Are these the names of places, of which a clause knows its own? */
 bool expr_is_place_name(const struct expr *e);

@@ -15,7 +15,7 @@
 
 struct bench {
 	char data[2][SIZE];
-	struct news_ring rings[2];
+	struct perf_ring rings[2];
 	struct buf heard; /* "3:map 7 /x; " */
 };
 
@@ -34,7 +34,7 @@ static void hear(void *arg, const struct image_event *e)
 
 static void put(struct bench *b, int ring, const void *bytes, size_t len)
 {
-	struct news_ring *r = &b->rings[ring];
+	struct perf_ring *r = &b->rings[ring];
 
 	for (size_t i = 0; i < len; i++)
 		b->data[ring][(r->head + i) % SIZE] = ((const char *)bytes)[i];
@@ -80,13 +80,13 @@ static struct bench *new_bench(uint64_t at)
 	struct bench *b = calloc(1, sizeof(*b));
 
 	for (int i = 0; i < 2; i++)
-		b->rings[i] = (struct news_ring){b->data[i], SIZE, at, at};
+		b->rings[i] = (struct perf_ring){b->data[i], SIZE, at, at};
 	return b;
 }
 
 static void expect(struct bench *b, uint64_t lost, const char *heard)
 {
-	assert_int_equal(news_read(b->rings, 2, UINT64_MAX, hear, b), lost);
+	assert_int_equal(perf_merge(b->rings, 2, UINT64_MAX, hear, b), lost);
 	assert_string_equal(b->heard.ptr ? b->heard.ptr : "", heard);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(b->rings[i].tail, b->rings[i].head);
@@ -156,7 +156,7 @@ static void put_name(struct bench *b, int ring, uint32_t pid, uint16_t misc, uin
 		uint32_t pid, tid;
 		char name[8];
 	} body = {pid, pid, "name"};
-	struct news_ring *r = &b->rings[ring];
+	struct perf_ring *r = &b->rings[ring];
 	struct perf_event_header head;
 
 	put_record(b, ring, PERF_RECORD_COMM, &body, sizeof(body), time);
@@ -184,7 +184,7 @@ static void later_records_stay(void **state)
 	put_task(b, 0, PERF_RECORD_EXIT, 8, 1, 3);
 	put_task(b, 1, PERF_RECORD_EXIT, 9, 1, 2);
 	put_task(b, 1, PERF_RECORD_EXIT, 10, 1, 4);
-	assert_int_equal(news_read(b->rings, 2, 2, hear, b), 0);
+	assert_int_equal(perf_merge(b->rings, 2, 2, hear, b), 0);
 	assert_string_equal(b->heard.ptr, "1:exit 7; 2:exit 9; ");
 	buf_free(&b->heard);
 	b->heard = (struct buf)BUF_INIT;

@@ -1,4 +1,4 @@
-#include "program/spelled.h"
+#include "program/enum_text.h"
 
 #include <string.h>
 
@@ -44,7 +44,7 @@ static void syscall_text(uint64_t number, struct buf *out)
 }
 
 /* clang-format off */
-static const struct spelled {
+static const struct enum_text {
 	const char *type;
 	unsigned count;
 	uint64_t (*number)(uint64_t bits);
@@ -56,7 +56,7 @@ static const struct spelled {
 };
 /* clang-format on */
 
-static const struct spelled *find_spelling(const struct type *t)
+static const struct enum_text *find_spelling(const struct type *t)
 {
 	for (size_t i = 0; i < COUNT(rows) && t->kind == TYPE_DISPLAY; i++)
 		if (!strcmp(t->display, rows[i].type))
@@ -64,19 +64,19 @@ static const struct spelled *find_spelling(const struct type *t)
 	return NULL;
 }
 
-unsigned spelled_count(const struct type *t)
+unsigned enum_text_count(const struct type *t)
 {
-	const struct spelled *s = find_spelling(t);
+	const struct enum_text *s = find_spelling(t);
 
 	return s ? s->count : 0;
 }
 
-uint64_t spelled_number(const struct type *t, uint64_t bits)
+uint64_t enum_text_number(const struct type *t, uint64_t bits)
 {
 	return find_spelling(t)->number(bits);
 }
 
-void spelled_text(const struct type *t, uint64_t number, struct buf *out)
+void enum_text_at(const struct type *t, uint64_t number, struct buf *out)
 {
 	find_spelling(t)->text(number, out);
 }

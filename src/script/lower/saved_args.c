@@ -19,7 +19,7 @@
  *
  * The kernel's uprobe sessions (Linux 6.14) would need no stack pointer; older kernels have none.
  */
-#include "script/lower/kept.h"
+#include "script/lower/saved_args.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -33,7 +33,7 @@
 
 enum { KEY_THREAD, KEY_STACK, KEY_PROBE, KEY_NUMBER, KEY_WORDS };
 
-bool kept_wanted(const struct variant *v)
+bool saved_args_wanted(const struct variant *v)
 {
 	const struct uses *u = v->clause->uses;
 
@@ -105,7 +105,7 @@ static void take_last(struct lower *l, const struct map *m, uint16_t key, uint16
 	emit_map(l, OP_MAP_COPY, m, key)->t = slot;
 }
 
-void kept_open(struct lower *l, struct kept *k, struct label *end)
+void saved_args_open(struct lower *l, struct saved_args *k, struct label *end)
 {
 	static const struct map unknown = {.index = 0};
 	struct type type = words_type(l, 1);
@@ -132,9 +132,9 @@ void kept_open(struct lower *l, struct kept *k, struct label *end)
 	l->next_reg = before;
 }
 
-void kept_argument(struct lower *l, unsigned n, uint16_t out)
+void saved_args_argument(struct lower *l, unsigned n, uint16_t out)
 {
-	struct kept *k = l->kept;
+	struct saved_args *k = l->saved;
 	unsigned at = 0;
 
 	while (at < k->count && k->numbers[at] != n)
@@ -177,9 +177,9 @@ static struct map *find_map(struct lower *l, const struct type *value)
 	return m;
 }
 
-void kept_close(struct lower *l)
+void saved_args_close(struct lower *l)
 {
-	struct kept *k = l->kept;
+	struct saved_args *k = l->saved;
 	struct type value = words_type(l, k->count + 1);
 
 	k->map = l->err ? NULL : find_map(l, &value);
@@ -213,7 +213,7 @@ static uint16_t return_address(struct lower *l)
 	return out;
 }
 
-static void lower_entry(struct lower *l, const struct kept *k)
+static void lower_entry(struct lower *l, const struct saved_args *k)
 {
 	const struct map *m = k->map;
 	uint16_t key = make_key(l, false), slot = lower_slot(l, &m->value);
@@ -240,8 +240,8 @@ static void lower_entry(struct lower *l, const struct kept *k)
 	lower_op(l, OP_RETURN);
 }
 
-int kept_clause(struct script *s, const struct variant *v, const struct kept *k, struct clause *out,
-		struct diag *d)
+int saved_args_clause(struct script *s, const struct variant *v, const struct saved_args *k,
+		      struct clause *out, struct diag *d)
 {
 	struct variant entry = *v;
 	struct lower l = {.s = s, .v = &entry, .d = d, .arena = &s->arena, .rounds = 1};

@@ -108,7 +108,7 @@ bool session_saw_nothing(struct nopal_trace *t)
 	return !t->records && t->was_attached && !anything_in_maps(t);
 }
 
-void session_explain_zero(struct nopal_trace *t, struct diag *d)
+void session_explain_no_events(struct nopal_trace *t, struct diag *d)
 {
 	struct script_armed armed;
 	struct arena a = ARENA_INIT;
