@@ -4,9 +4,7 @@
 #include <errno.h>
 
 #include "script/builtins/function.h"
-#include "script/check/check.h"
 #include "script/check/ctypes.h"
-#include "script/check/value_type.h"
 #include "script/lower/emit.h"
 #include "script/resolve/attachment.h"
 #include "script/resolve/script_source.h"

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include "script/builtins/function.h"
-#include "script/check/check.h"
 #include "script/check/ctypes.h"
 #include "script/check/map.h"
 #include "script/lower/lower.h"

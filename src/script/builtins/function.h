@@ -1,10 +1,11 @@
 /* Builtins of the language. Each is one row, which contains everything about it; the rows are in
- * the files that check and lower them. */
+ * the files that check and lower them. With it comes what the check of a row asks. */
 #ifndef NOPAL_SCRIPT_FUNCTION_H
 #define NOPAL_SCRIPT_FUNCTION_H
 
+#include "script/check/check.h"
+#include "script/check/value_type.h"
 #include "script/parse/builtin.h"
-#include "script/parse/tree.h"
 
 /* Types of results. */
 /* clang-format off */

@@ -2,8 +2,6 @@
 #include <errno.h>
 
 #include "script/builtins/function.h"
-#include "script/check/check.h"
-#include "script/check/value_type.h"
 #include "script/lower/emit.h"
 #include "script/parse/lex.h"
 

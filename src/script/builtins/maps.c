@@ -2,9 +2,7 @@
 #include <errno.h>
 
 #include "script/builtins/function.h"
-#include "script/check/check.h"
 #include "script/check/map.h"
-#include "script/check/value_type.h"
 #include "script/lower/emit.h"
 #include "script/lower/loop.h"
 

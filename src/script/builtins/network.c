@@ -4,9 +4,7 @@
 #include <stdio.h>
 
 #include "script/builtins/function.h"
-#include "script/check/check.h"
 #include "script/check/ctypes.h"
-#include "script/check/value_type.h"
 #include "script/lower/emit.h"
 #include "script/lower/places.h"
 

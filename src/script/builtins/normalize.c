@@ -12,8 +12,6 @@
 #include <string.h>
 
 #include "script/builtins/function.h"
-#include "script/check/check.h"
-#include "script/check/value_type.h"
 #include "script/lower/emit.h"
 #include "script/lower/loop.h"
 

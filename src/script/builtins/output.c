@@ -3,10 +3,8 @@
 #include <stdio.h>
 
 #include "script/builtins/function.h"
-#include "script/check/check.h"
 #include "script/check/map.h"
 #include "script/check/named.h"
-#include "script/check/value_type.h"
 #include "script/lower/emit.h"
 
 #define JOIN_PIECES  16

@@ -1,9 +1,7 @@
 /* path(ctx->file->f_path): the name of a file that the kernel has. The kernel must have handed over
  * the first pointer, and only members of it and what they point to can follow. */
 #include "script/builtins/function.h"
-#include "script/check/check.h"
 #include "script/check/named.h"
-#include "script/check/value_type.h"
 #include "script/lower/emit.h"
 
 static const struct expr *path_of(const struct expr *e)

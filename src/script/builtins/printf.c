@@ -4,9 +4,7 @@
 #include <stdio.h>
 
 #include "script/builtins/function.h"
-#include "script/check/check.h"
 #include "script/check/named.h"
-#include "script/check/value_type.h"
 #include "script/lower/emit.h"
 
 #define NUMBERS (TYPE_BIT(TYPE_INT) | TYPE_BIT(TYPE_FLOAT))

@@ -3,8 +3,6 @@
 
 #include "base/array.h"
 #include "script/builtins/function.h"
-#include "script/check/check.h"
-#include "script/check/value_type.h"
 
 #define INTERVALS_MOST 1000000
 

@@ -3,10 +3,8 @@
 
 #include "script/builtins/bytes.h"
 #include "script/builtins/function.h"
-#include "script/check/check.h"
 #include "script/check/named.h"
 #include "script/check/value_text.h"
-#include "script/check/value_type.h"
 #include "script/lower/emit.h"
 #include "script/lower/named_code.h"
 #include "script/lower/places.h"

@@ -4,11 +4,9 @@
 
 #include "base/array.h"
 #include "script/builtins/function.h"
-#include "script/check/check.h"
 #include "script/check/ctypes.h"
 #include "script/check/map.h"
 #include "script/check/named.h"
-#include "script/check/value_type.h"
 
 /* Kinds of values that are only shown. */
 static const struct {

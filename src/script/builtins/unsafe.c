@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "script/builtins/function.h"
-#include "script/check/check.h"
-#include "script/check/value_type.h"
 #include "script/lower/emit.h"
 
 #define SIGNAL_MOST 64 /* of the kernel */

@@ -4,10 +4,8 @@
 
 #include "base/array.h"
 #include "script/builtins/function.h"
-#include "script/check/check.h"
 #include "script/check/ctypes.h"
 #include "script/check/named.h"
-#include "script/check/value_type.h"
 #include "script/lower/emit.h"
 #include "script/lower/named_code.h"
 #include "script/resolve/script_source.h"
