@@ -284,7 +284,7 @@ static int run_line(const struct command *c, struct command_line *line, int word
 		return usage_error(c, "bpftrace's '%s' %s", line->refused->option,
 				   line->refused->instead);
 	if (line->run.no_warnings && line->run.options.report_missing_keys)
-		return usage_error(c, "-k shows warnings, and --no-warnings hides them");
+		return usage_error(c, "-k and --no-warnings cannot be combined");
 	if (line->version)
 		return printf("nopal v%s\n", nopal_version()) < 0 ? EXIT_FAILED : EXIT_OK;
 	if (line->info)

@@ -107,9 +107,8 @@ static int find_runtimes(struct lang_view *l, struct diag *d)
 	l->count = (unsigned)count;
 	if (!count)
 		return diag_error(d, -ENOENT, "no-runtime",
-				  "process %d has no language runtime that is known: python, php, "
-				  "ruby, perl, "
-				  "node or jvm",
+				  "process %d runs no known language runtime: python, php, "
+				  "ruby, perl, node or jvm",
 				  (int)l->pid);
 	return 0;
 }

@@ -135,7 +135,7 @@ NOPAL_EXPORT int nopal_lang_perf_map(pid_t pid, nopal_output_fn *output, void *a
 
 	if (!err && flags.is_closed) {
 		err = diag_error(d, -ENOTSUP, "jvm-attach",
-				 "the JVM %d cannot be asked: -XX:+DisableAttachMechanism",
+				 "the JVM %d takes no requests: -XX:+DisableAttachMechanism",
 				 (int)pid);
 		diag_hint(d, "start it without that option");
 	}

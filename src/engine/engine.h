@@ -96,8 +96,7 @@ struct engine_ops {
 	int (*build)(struct engine *e, const struct program *p, struct diag *d);
 	int (*attach)(struct engine *e, struct diag *d);
 	/* The process of options.is_held is at the entry point of its program, of which nothing has
-	 * run yet: from now on unreachable() knows it, and extend() may be called. NULL: that
-	 * matters not. */
+	 * run yet: from now on unreachable() knows it, and extend() may be called. Optional. */
 	int (*enter)(struct engine *e, struct diag *d);
 	/* Attach the clauses of `p`, too, a program compiled from the same script: its formats,
 	 * names and spans continue those of the program before; maps that code uses have the same

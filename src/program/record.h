@@ -98,7 +98,7 @@ struct run_stats {
 				  before they were traced */
 	struct str missed_file; /* ... the first of these; the engine's */
 	bool had_children; /* user mode: the process has had children, which were to be traced */
-	uint64_t waited;   /* user mode: times that the tracer came too late: threads went on */
+	uint64_t waited; /* user mode: times that threads resumed before their probes were armed */
 	uint64_t kept; /* user mode: bytes that stay mapped in so many processes, the first of them
 			*/
 	unsigned kept_processes;
@@ -107,7 +107,7 @@ struct run_stats {
 	int armed_err;	    /* ... -errno */
 	uint64_t uncleaned; /* user mode: children with sites that were not reached at the end */
 	uint64_t disturbed; /* user mode: sites on which others had breakpoints at the end */
-	uint64_t spoiled;   /* user mode: parts of rings that made no sense, as a traced process
+	uint64_t spoiled;   /* user mode: parts of rings that were corrupted, as a traced process
 			       has written there */
 	uint64_t children;  /* processes the traced one started, not followed */
 	uint64_t semaphores_late;      /* processes that began before their semaphores were raised,

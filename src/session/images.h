@@ -38,7 +38,7 @@ struct perf_ring {
 
 /* Hand over all that is between tail and head of these rings, and not later than `until`; the tails
  * are after that then. Returns how many records were lost, by the kernel's count or because a ring
- * made no sense. */
+ * were corrupted. */
 uint64_t perf_merge(struct perf_ring *rings, unsigned count, uint64_t until, image_event_fn *fn,
 		    void *arg);
 

@@ -64,7 +64,7 @@ static bool can_merge(const struct nopal_trace *t, const struct map_def *def, ui
 	       (type_is_aggregate(&def->value) || (def->value.kind == TYPE_INT && !t->sets[map]));
 }
 
-/* One stack in a key, as it lies there. */
+/* One stack, in the bytes of a key. */
 static void unify_stack(struct lang_names *langs, const struct type *t, char *at)
 {
 	size_t most = t->size / sizeof(struct lang_frame), count;

@@ -171,7 +171,7 @@ struct nopal_trace {
 	struct buf log;	       /* -v: what engines report of programs and features, likewise */
 	uint64_t records;      /* delivered */
 	uint64_t shown;	       /* ... of these, those that gave text */
-	uint64_t spoiled;      /* records that made no sense: a traced process has changed them */
+	uint64_t spoiled;      /* records that were corrupted: a traced process has changed them */
 	uint64_t warned_lost;  /* lost events that were reported */
 	uint64_t last_warning; /* when, ns */
 	struct fault_counts *faults;   /* -k: faults.c; NULL: none yet */

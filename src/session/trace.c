@@ -377,19 +377,18 @@ NOPAL_EXPORT void nopal_trace_stop(struct nopal_trace *t)
 static void tell_spoiled(uint64_t count, struct diag *d)
 {
 	diag_warn(d, "user-mode-written",
-		  "%llu part%s of the memory that a traced process shares with nopal made no "
-		  "sense: the process has written there, and no count of this run can be relied on",
-		  (unsigned long long)count, count == 1 ? "" : "s");
+		  "%llu part%s of the memory shared with nopal %s corrupted by the traced process: "
+		  "the counts of this run are unreliable",
+		  (unsigned long long)count, count == 1 ? "" : "s", count == 1 ? "was" : "were");
 	diag_hint(d, "--kernel keeps what it counts out of the process's reach");
 }
 
 /* Programs that begin may have been missed where nothing reports them. */
 static void tell_no_news(struct diag *d)
 {
-	diag_warn(
-		d, "user-mode-news",
-		"the kernel does not report to this user what processes map: programs that did "
-		"not load nopal-agent.so, and ended within 20 ms, were missed, if there were any");
+	diag_warn(d, "user-mode-news",
+		  "the kernel does not report to this user what processes map: programs that did "
+		  "not load nopal-agent.so, and ended within 20 ms, may have been missed");
 	diag_hint(d, "'sysctl kernel.perf_event_paranoid=2' permits it");
 }
 
@@ -420,8 +419,8 @@ static void tell_missed_in_user_mode(const struct run_stats *stats, bool is_repo
 	if (stats->waited) {
 		diag_warn(
 			d, "user-mode-waited",
-			"%llu time%s a thread went on before its probes were there, because nopal "
-			"came too late: events may be missing",
+			"threads resumed %llu time%s before their probes were armed: events may be "
+			"missing",
 			(unsigned long long)stats->waited, stats->waited == 1 ? "" : "s");
 		diag_hint(d, "the machine was busy, or nopal was stopped: 'nice -n -10 nopal ...' "
 			     "gives it the CPU sooner");

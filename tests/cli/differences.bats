@@ -81,7 +81,7 @@ setup() {
 # newest: `-k` with `--no-warnings` | an error with status 1 | with status 2 |
 @test "-k and --no-warnings exclude each other" {
 	run -2 "$NOPAL" -k --no-warnings -e 'BEGIN { }'
-	[[ "$output" == *"-k shows warnings, and --no-warnings hides them"* ]]
+	[[ "$output" == *"-k and --no-warnings cannot be combined"* ]]
 }
 
 # refused: `-d ast` and other stages, `--emit-elf`, `--emit-llvm`, `--aot`, `--mode codegen`, `--traceable-functions` | there

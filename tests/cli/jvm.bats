@@ -106,7 +106,7 @@ start_java() {
 	start_java java -XX:+DisableAttachMechanism -cp . Busy
 	run "$NOPAL" lang --perf-map $java
 	[ "$status" = 1 ]
-	says jvm-attach "the JVM $java cannot be asked: -XX:+DisableAttachMechanism"
+	says jvm-attach "the JVM $java takes no requests: -XX:+DisableAttachMechanism"
 	[ "$(cat said)" = compiled ]
 	# One that does not use the signal listens from its start.
 	start_java java -Xrs -cp . Busy

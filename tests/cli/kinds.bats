@@ -232,7 +232,7 @@ may_probe() {
 	run "$NOPAL" -q -e 'iter:task { print(path(ctx->task->comm)) }'
 	says wrong-arg-type "'path' expects a struct path" <<<"$output"
 	run "$NOPAL" -q -e 'iter:task_file { $f = ctx->file; print(path($f->f_path)) }'
-	says wrong-arg-type "the kernel finds a path only by '->' from what the probe has" <<<"$output"
+	says wrong-arg-type "the kernel finds a path only by '->' from an argument of the probe" <<<"$output"
 }
 
 @test "a module that is not loaded has no functions and no raw tracepoints" {

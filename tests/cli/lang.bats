@@ -157,7 +157,7 @@ END
 	sleep 100 3>&- &
 	run "$NOPAL" lang $!
 	[ "$status" = 1 ]
-	says no-runtime "has no language runtime that is known: python, php, ruby, perl, node or jvm"
+	says no-runtime "runs no known language runtime: python, php, ruby, perl, node or jvm"
 	kill $!
 	run "$NOPAL" lang 999999999
 	[ "$status" = 1 ]

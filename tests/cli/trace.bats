@@ -213,7 +213,7 @@ wait_inactive() {
 	says too-many-maps "maps of more than 48 different sizes"
 }
 
-# newest: a script with only `END` | ends at once | waits to be interrupted | as 0.17: it says what it has to say at the end
+# newest: a script with only `END` | ends at once | waits to be interrupted | as 0.17: it runs END at the end
 @test "a script with only END waits to be interrupted" {
 	need_tracing
 	SECONDS=0

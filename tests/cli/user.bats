@@ -414,7 +414,7 @@ near_probes() {
 	wait $target
 	wait $tracer
 	cat "$output_file" "$messages"
-	says user-mode-waited "20 times a thread went on before its probes were there" "$messages"
+	says user-mode-waited "threads resumed 20 times before their probes were armed" "$messages"
 	! grep -q '^@: [1-9]' "$output_file"
 }
 

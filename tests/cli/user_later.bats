@@ -95,7 +95,7 @@ not_left_out() {
 as_the_kernel() {
 	timeout 100 "$NOPAL" -q --kernel -c "$1" -e "$2" </dev/null | grep '^@' | sort >"$dir/kernel"
 	traces "$1" "$2"
-	! grep 'because nopal came too late' <<<"$output" || skip "the machine is too busy to trace it in time"
+	! grep 'before their probes were armed' <<<"$output" || skip "the machine is too busy to trace it in time"
 	grep '^@' <<<"$output" | sort >"$dir/user"
 	said=$(sed -n 's/.*warning: \([0-9]*\) of [0-9]* sites cannot be traced in user mode.*/\1/p' <<<"$output" | awk '{ n += $1 } END { print n + 0 }')
 	[ -z "$(comm -13 "$dir/kernel" "$dir/user")" ]

@@ -204,7 +204,7 @@ counts() {
 		wait $tracer
 		grep -qx alive "$dir/printed"
 		[ "$(grep -c 'warning' "$dir/err")" = 1 ]
-		says user-mode-written "of the memory that a traced process shares with nopal made no sense" "$dir/err"
+		says user-mode-written "corrupted by the traced process" "$dir/err"
 	done
 }
 

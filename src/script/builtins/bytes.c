@@ -37,7 +37,7 @@ static void check_gathered(struct check *c, struct expr *e, uint64_t bytes)
 	bool is_text = e->args[0]->shape.type.kind == TYPE_STR;
 
 	if (is_text && !n)
-		check_error(c, e, "wrong-arg-count", "'buf' takes the number of bytes, too");
+		check_error(c, e, "wrong-arg-count", "'buf' needs a length");
 	else if (n && !n->is_const)
 		check_error(
 			c, n, "wrong-arg-type",

@@ -59,7 +59,7 @@ static void check_path(struct check *c, struct expr *e)
 		check_error(c, e->args[0], "wrong-arg-type", "'path' expects a struct path");
 	else if (!path_steps(c->v, place, &imm, &count))
 		check_error(c, e->args[0], "wrong-arg-type",
-			    "the kernel finds a path only by '->' from what the probe has");
+			    "the kernel finds a path only by '->' from an argument of the probe");
 	else
 		return;
 	diag_hint(c->d, "iter:task_file { print(path(ctx->file->f_path)) }");

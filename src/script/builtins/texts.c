@@ -231,7 +231,7 @@ static void check_buf(struct check *c, struct expr *e)
 	if (!is_array)
 		check_int(c, e->args[0], "this argument of 'buf'");
 	if (!c->err && e->arg_count < 2 && !is_array)
-		check_error(c, e, "wrong-arg-count", "'buf' takes the number of bytes, too");
+		check_error(c, e, "wrong-arg-count", "'buf' needs a length");
 	e->number = e->arg_count < 2 && bytes < text_bytes(c, e) ? bytes : 0;
 	e->shape = shape_of(type_text(TYPE_BUF, e->number ? e->number : text_bytes(c, e)));
 	check_length(c, e);

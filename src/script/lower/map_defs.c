@@ -28,8 +28,8 @@ static int check_size(const struct script *s, const struct map *m, struct diag *
 	if (!size || size->is_per_cpu == is_aggregate || m->series.interval)
 		return 0;
 	diag_error_at(d, -EINVAL, "map-kind", script_span(s, size->mark),
-		      is_aggregate ? "'%.*s' holds what each CPU counts: it is no %s"
-				   : "'%.*s' holds values of all CPUs: it is no %s",
+		      is_aggregate ? "'%.*s' holds what each CPU counts: it cannot be a %s"
+				   : "'%.*s' holds values of all CPUs: it cannot be a %s",
 		      STR_FMT(m->name),
 		      is_aggregate ? "hash or lruhash" : "percpuhash or percpulruhash");
 	diag_hint(d, "write %s%shash(%u)", size->is_per_cpu ? "" : "percpu",
