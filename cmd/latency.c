@@ -165,7 +165,7 @@ static int write_done(struct script_text *t, const struct command *c, const stru
 	return code;
 }
 
-/* Only operations that can be among the slowest are sent: the bar is below so many of those that
+/* Only operations that can be among the slowest are sent: the bar is below as many of those that
  * are counted. A percentile is less than 1/64 off. */
 static void pick_bar(struct script_text *t, const struct latency *l)
 {

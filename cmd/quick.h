@@ -18,7 +18,7 @@ struct quick {
 	const char *step;  /* -l: "0, 100, 10" for lhist */
 	const char *what;  /* hist: the expression */
 	uint64_t interval; /* -i, ns; 0: only at the end */
-	long times;	   /* -n: so many intervals; 0: no limit */
+	long times;	   /* -n: the number of intervals; 0: no limit */
 	long top;	   /* --top; 0: all */
 	long most;	   /* -M; 0: no limit */
 	bool elapsed;	   /* trace -t */

@@ -269,7 +269,7 @@ static int format_text(const struct command_line *line, int words, char **argv)
 	return command_fmt.run(&command_fmt, line->script ? text : argv);
 }
 
-/* The options are parsed, and so many other words are left, from argv[1] on. */
+/* The options are parsed, and `words` other words are left, from argv[1] on. */
 static int run_line(const struct command *c, struct command_line *line, int words, char **argv)
 {
 	char *none[] = {NULL, NULL};

@@ -41,7 +41,7 @@ struct top {
 	uint32_t heat[TOP_HISTORY][64]; /* times by powers of two, for each interval */
 };
 
-/* Read the maps: an interval of so many seconds has ended. */
+/* Read the maps: an interval of `seconds` has ended. */
 void top_update(struct top *top, struct nopal_trace *t, double seconds);
 /* Was anything counted in the last interval, or has a row a value? */
 bool top_has_news(const struct top *top);

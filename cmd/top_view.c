@@ -235,7 +235,7 @@ static char *percentile_text(const struct top *top, const struct tally_row *row,
 	return top->has_times ? nopal_show_duration(value) : nopal_show_count(value);
 }
 
-/* Of so many events in the last interval. */
+/* Of `count` events in the last interval. */
 static char *rate_text(const struct top *top, uint64_t count)
 {
 	double seconds = top->seconds > 0 ? top->seconds : 1;
@@ -287,7 +287,7 @@ static void print_rows(const struct top *top, const struct shown_row *rows, size
 	cells_print(&c, columns, used, look, out);
 }
 
-/* What happened so many intervals ago, in this many powers of two. */
+/* What happened `ago` intervals ago, in this many powers of two. */
 static uint64_t heat_of(const struct top *top, unsigned ago, unsigned first, unsigned count)
 {
 	const uint32_t *heat = top->heat[(top->at + TOP_HISTORY - ago) % TOP_HISTORY];

@@ -270,7 +270,7 @@ int bcc_check(struct bcc_run *r, const struct command *c)
 				      "latency: use -f there");
 	if (!r->interval || !r->run.duration_ns)
 		return code;
-	/* So many times instead of a time, so that the last one is a whole interval. */
+	/* A number of times instead of a time, so that the last one is a whole interval. */
 	r->times = (long)((r->run.duration_ns + r->interval - 1) / r->interval);
 	r->run.duration_ns = 0;
 	return code;

@@ -63,7 +63,7 @@ int nopal_histogram_subtract(struct nopal_histogram *to, const struct nopal_hist
 uint64_t nopal_histogram_count(const struct nopal_histogram *h);
 /* How many of them are in the buckets from that of `low` to the one before that of `high`. */
 uint64_t nopal_histogram_between(const struct nopal_histogram *h, uint64_t low, uint64_t high);
-/* The value that so many percent (above 0, to 100) do not exceed: the middle of its bucket, less
+/* The value that `percent` percent (above 0, to 100) do not exceed: the middle of its bucket, less
  * than 1 % off for hist(n, 6). 0: there are no values. */
 uint64_t nopal_histogram_percentile(const struct nopal_histogram *h, double percent);
 /* Rows with bounds, counts, percent and bars; those of hist() are powers of two. -ENOMEM. */

@@ -80,7 +80,7 @@ uint64_t nopal_site_semaphore(const struct nopal_site *s); /* link-time address;
  * the file contains the location; 0 if the site has no semaphore. */
 uint64_t nopal_site_offset(const struct nopal_site *s);
 uint64_t nopal_site_semaphore_offset(const struct nopal_site *s);
-/* A path by which open(2) finds the file at present, such as "/proc/7/map_files/...". It may lead
+/* A path by which open(2) finds the file now, such as "/proc/7/map_files/...". It may lead
  * to another file later; nopal_attach_bpf() attaches to the file that was read. */
 const char *nopal_site_open_path(const struct nopal_site *s);
 const char *nopal_site_args(const struct nopal_site *s); /* the text of the note: "-4@%eax" */

@@ -47,7 +47,7 @@ enum nopal_dump { NOPAL_DUMP_TREE, NOPAL_DUMP_PROGRAM, NOPAL_DUMP_BPF };
 /* A piece of a script that its author took from somewhere else, a word of a command line: messages
  * about the piece show the text that it was taken from. */
 struct nopal_origin {
-	size_t at, len;	  /* of the script: so many bytes there are ... */
+	size_t at, len;	  /* of the script: the bytes that are meant */
 	const char *text; /* ... as many of this text, which ends in a NUL, ... */
 	size_t text_at;	  /* ... from here on */
 };

@@ -27,7 +27,7 @@ struct errand {
 	pthread_mutex_t lock; /* of what follows */
 	pid_t *seized;	      /* owned */
 	size_t count, cap;
-	unsigned seizes; /* so many have begun */
+	unsigned seizes; /* how many have begun */
 	bool is_seizing;
 };
 

@@ -107,7 +107,7 @@ static int find_types(struct btf *b, struct str name, struct diag *d)
 	struct btf_type t;
 	uint32_t ignored;
 
-	/* So many there are about. */
+	/* About as many as there are. */
 	if (array_reserve(b->offsets, cap, b->types.len / 24 + 1))
 		return -ENOMEM;
 	for (; at < b->types.len; at = next) {

@@ -51,7 +51,7 @@ struct btf {
 	struct ctype **made;		 /* of each; NULL: not yet */
 	struct ctype in_work;		 /* marks one that is being made: only damage leads back */
 	struct hash names[BTF_SPACES];	 /* of own types, once they are looked for */
-	struct hash constants;		 /* of enums, likewise */
+	struct hash constants;		 /* of enums, by name */
 	uint32_t *owners;		 /* of each constant: its enum's index */
 	size_t owner_count, owner_cap;
 	bool has_names[BTF_SPACES], has_constants;

@@ -28,7 +28,7 @@ struct c_scope {
 /* Read the declaration of a type at text[*at], and set *at to its end. 0, -EINVAL after a message,
  * -ENOMEM. */
 int c_scope_read(struct c_scope *s, struct str path, struct str text, size_t *at, struct diag *d);
-/* The type that is spelt at text[*at], "struct conn *[4]"; sets *at likewise. A tag that is not
+/* The type that is spelt at text[*at], "struct conn *[4]"; sets *at past it. A tag that is not
  * known is declared, a name that is not known stays a name. */
 int c_scope_type_name(struct c_scope *s, struct str path, struct str text, size_t *at,
 		      const struct ctype **out, struct diag *d);

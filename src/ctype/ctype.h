@@ -20,8 +20,8 @@ enum ctype_kind {
 	CTYPE_INTEGER,	/* name: "unsigned long"                                              */
 	CTYPE_FLOAT,	/* name: "long double"                                                */
 	CTYPE_STRUCT,	/* name: the tag, empty without one                                   */
-	CTYPE_UNION,	/* likewise                                                           */
-	CTYPE_ENUM,	/* likewise                                                           */
+	CTYPE_UNION,	/* name, or empty                                                     */
+	CTYPE_ENUM,	/* name, or empty                                                     */
 	CTYPE_BYTES,	/* `size` bytes, of which nothing else is known                       */
 	CTYPE_STRING,	/* D's string: a pointer to characters up to a NUL                    */
 	CTYPE_NAMED,	/* a typedef: `name` is another name of `to`, NULL if not known       */

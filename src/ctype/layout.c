@@ -124,7 +124,7 @@ struct ctype_machine ctype_machine_of(uint16_t elf_machine, unsigned word)
 	return (struct ctype_machine){.word = (uint8_t)word, .most_align = (uint8_t)word};
 }
 
-/* A number of so many bytes, or something else that is moved as one. */
+/* A number of `size` bytes, or something else that is moved as one. */
 static struct ctype_layout number_layout(uint64_t size, bool is_signed,
 					 const struct ctype_machine *m)
 {

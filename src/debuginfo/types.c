@@ -9,7 +9,7 @@ static const struct ctype nothing = {.kind = CTYPE_VOID, .name = {"void", 4}};
 
 /* ---- Types that were made ---- */
 
-/* The number of an entry: its offset, which DWARF 4 counts anew in .debug_types. */
+/* The number of an entry: its offset, which DWARF 4 counts from 0 again in .debug_types. */
 #define IN_TYPES (1ull << 63)
 
 static uint64_t number_of(const struct debuginfo *di, Dwarf_Die *die)
@@ -309,7 +309,7 @@ struct member_list {
 	size_t count, cap;
 };
 
-/* DWARF 2 to 4 count from the highest bit of a number of so many bytes, on every machine. */
+/* DWARF 2 to 4 count from the highest bit of a number of `width` bits, on every machine. */
 static void place_from_top(struct debuginfo *di, Dwarf_Die *die, struct ctype_member *m,
 			   uint64_t from_top, uint64_t width)
 {

@@ -8,7 +8,7 @@
 
 #define HOLD_NS	  5000000u
 #define KEPT_MOST (16u << 20) /* bytes of one member; the rest stays in its ring */
-#define ONE_DRAIN (1 << 16)   /* from so many records on, an engine may have more */
+#define ONE_DRAIN (1 << 16)   /* an engine that had as many records may have more */
 
 struct item {
 	uint64_t time, len;

@@ -130,8 +130,8 @@ struct finder {
 	struct diag problems;		       /* not reported yet */
 	bool said_forbidden;		       /* that there are processes that may not be read */
 	struct catalogue *catalogue;	       /* of know.c; NULL: not needed yet */
-	struct finder_types *types;	       /* of types.c; likewise */
-	struct kernel_symbols *kernel_symbols; /* of address.c; likewise */
+	struct finder_types *types;	       /* of types.c; made when it is first needed */
+	struct kernel_symbols *kernel_symbols; /* of address.c; made when it is first needed */
 };
 
 struct debuginfo;

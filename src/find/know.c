@@ -156,7 +156,7 @@ static bool is_probe_before(const void *item, const void *key)
 }
 
 /* Sites of one probe are about the same thing, whatever each calls it: the one whose source comes
- * first names an argument for all, so that one name does for the probe. Only so many are looked
+ * first names an argument for all, so that one name does for the probe. Only 1,000 are looked
  * at: a file could have a million without any. */
 #define NAMING_SITES 1000
 

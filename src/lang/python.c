@@ -70,7 +70,7 @@ static bool read_str(const struct python_code *c, const struct lang_memory *m, u
 
 /* ---- tables of lines. Each finds the line at instruction `wanted`; 0: it has none. */
 
-/* { u8 bytes, s8 lines }...: each pair goes on by so many bytes, then lines */
+/* { u8 bytes, s8 lines }...: each pair: bytes and lines to go on by */
 static int64_t line_of_pairs(struct cursor *c, int64_t line, uint64_t wanted)
 {
 	uint8_t bytes, lines;
@@ -85,8 +85,8 @@ static int64_t line_of_pairs(struct cursor *c, int64_t line, uint64_t wanted)
 	return line;
 }
 
-/* { u8 bytes, s8 lines }...: the next so many bytes are of the line that is so much further; -128:
- * of none */
+/* { u8 bytes, s8 lines }...: bytes of code, and how much further their line is; -128: they
+ * have none */
 static int64_t line_of_signed(struct cursor *c, int64_t line, uint64_t wanted)
 {
 	uint8_t bytes, lines;

@@ -29,7 +29,7 @@ struct op_info {
 	const char *results;
 	const char *operands;
 	uint32_t slots;	 /* 1 << kind for each type slots s and t may have; 0: any */
-	uint32_t values; /* likewise of the map's value; 0: any */
+	uint32_t values; /* of the map's value; 0: any */
 };
 
 /* NULL when there is no such operation. */

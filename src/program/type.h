@@ -8,7 +8,7 @@
  *   USTACK KSTACK    struct stack_head, then `size` / 8 frames, zero-padded: addresses, or of
  *                    USTACK offsets in files (unwind/tables.h, UNWIND_FRAME_FILE)
  *                    (as a field of a record: only `count` of them)
- *   LSTACK           likewise, of a script, two words a frame: object and position (lang/lang.h)
+ *   LSTACK           the frames of a script, two words a frame: object and position (lang/lang.h)
  *   DISPLAY          `size` bytes: one to three words
  *   TUPLE            its elements, one after the other, at full size (in a record, too)
  */
@@ -120,7 +120,7 @@ static inline bool type_is_stack(const struct type *t)
 	return t->kind == TYPE_USTACK || t->kind == TYPE_KSTACK || t->kind == TYPE_LSTACK;
 }
 
-/* With so many bits the middle of a bucket is less than 1 % off each value in it. */
+/* With this many bits the middle of a bucket is less than 1 % off each value in it. */
 #define HIST_MAX_BITS 6
 
 #define TEXT_CUT	1u /* the type's `size` cut it; print a trailer */
@@ -174,9 +174,9 @@ void aggregate_merge(const struct type *t, void *memory, const void *other);
 uint64_t aggregate_number(const struct type *t, const void *memory);
 /* How many values a histogram has taken in. Memory at any alignment. */
 uint64_t histogram_count(const struct type *t, const void *memory);
-/* The smallest value that at least so many millionths of a histogram's values do not exceed: the
- * middle of its bucket; -1 for negative values of hist(), the bounds for those outside of lhist().
- * 0: it has no values. */
+/* The smallest value that at least `millionths` millionths of a histogram's values do not exceed:
+ * the middle of its bucket; -1 for negative values of hist(), the bounds for those outside of
+ * lhist(). 0: it has no values. */
 uint64_t aggregate_percentile(const struct type *t, const void *memory, uint64_t millionths);
 /* The number that IEEE bits of `size` bytes, 4 or 8, are. */
 double float_of_bits(uint64_t bits, unsigned size);

@@ -14,7 +14,7 @@ struct bucket {
 	bool from_below, to_above;
 	bool is_wide;	    /* `high` is 2^64, one more than it can hold */
 	bool is_unsigned;   /* of hist(): never negative but in the open bucket */
-	uint8_t bits;	    /* ... that has so many buckets for a power of two, as a power of two */
+	uint8_t bits;	    /* ... the buckets for a power of two, as a power of two */
 	bool has_units;	    /* of lhist(): its steps are whole K */
 	uint64_t low, high; /* two's complement */
 };

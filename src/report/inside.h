@@ -92,7 +92,7 @@ char **shell_arguments(const struct shell_line *l);
 #define CAT_BYTES_USUAL	   10240u     /* of one file */
 #define COMMAND_BYTES_MOST (1u << 20) /* of one command; more is not read */
 
-/* The start of a file, at most so many bytes. -errno: it cannot be opened or read; -EFBIG: there is
+/* The start of a file, at most `most` bytes. -errno: it cannot be opened or read; -EFBIG: there is
  * more of it. */
 int command_cat(const char *path, size_t most, struct buf *out);
 /* Run /bin/sh with these arguments to its end, and take its output and errors. -EFBIG: it wrote

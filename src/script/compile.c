@@ -281,7 +281,7 @@ static int make_program(struct script *s, const struct clause_list *clauses, str
 	return 0;
 }
 
-/* Types that were found before: what code relies on is kept, the rest is found anew. */
+/* Types that were found before: what code relies on is kept, the rest is found again. */
 static int begin_types(struct script *s, struct map **kept)
 {
 	struct map *copies = arena_array(&s->arena, struct map, s->map_count + 1u);

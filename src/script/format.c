@@ -1,4 +1,4 @@
-/* Formatting a script (`nopal fmt`): the same tokens and comments, laid out anew.
+/* Formatting a script (`nopal fmt`): the same tokens and comments, in a layout of our own.
  *
  *	text --pieces--> tokens and comments, each with the line breaks before it
  *	     --print-->  blocks indented by tabs, one statement a line, blanks around operators

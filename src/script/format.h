@@ -32,7 +32,7 @@ size_t format_skip_blanks(struct str s, size_t at, unsigned *breaks);
 /* A comment at `at`: where it ends; `at` itself: there is none. */
 size_t format_comment_end(struct str s, size_t at, enum piece_kind *kind);
 struct str format_trim_end(struct str s);
-/* Read the pieces of [from, to) anew. */
+/* Read the pieces of [from, to) again. */
 void format_read_pieces(struct formatter *f, size_t from, size_t to, bool in_predicate);
 bool format_is_token(const struct formatter *f, size_t n, enum token_kind kind);
 bool format_is_word(const struct formatter *f, size_t n, const char *word);

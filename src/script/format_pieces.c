@@ -85,7 +85,7 @@ static int pair_brackets(struct formatter *f)
 	return depth ? -EINVAL : 0;
 }
 
-/* Read the pieces of [from, to) anew. */
+/* Read the pieces of [from, to) again. */
 void format_read_pieces(struct formatter *f, size_t from, size_t to, bool in_predicate)
 {
 	struct lexer l = {.text = str_of(f->source.ptr, to),

@@ -53,8 +53,8 @@ unsigned script_probe_count(const struct script *s);
 typedef int script_probe_fn(void *arg, struct str name, unsigned sites);
 int script_each_probe(const struct script *s, script_probe_fn *fn, void *arg);
 void script_armed(const struct script *s, struct script_armed *out);
-/* After script_parse: the script laid out anew, with its comments. Formatting that again changes
- * nothing. -ENOMEM. */
+/* After script_parse: the script in nopal's layout, with its comments. Formatting that again
+ * changes nothing. -ENOMEM. */
 int script_format(const struct script *s, struct buf *out);
 void script_print_tree(const struct script *s, struct buf *out);
 void script_free(struct script *s); /* and the programs it made; NULL is fine */

@@ -168,7 +168,7 @@ struct nopal_trace {
 	struct timer_list clock;
 
 	struct buf out;	       /* text for the user, not yet handed over */
-	struct buf log;	       /* -v: what engines report of programs and features, likewise */
+	struct buf log;	       /* -v: what engines report of programs and features */
 	uint64_t records;      /* delivered */
 	uint64_t shown;	       /* ... of these, those that gave text */
 	uint64_t spoiled;      /* records that were corrupted: a traced process has changed them */

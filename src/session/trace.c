@@ -462,7 +462,7 @@ static void tell_armed(const struct run_stats *s, struct diag *d)
 	diag_hint(d, "'nopal clean %d' restores them when that is over", (int)s->armed_pid);
 }
 
-/* A tracer that raises semaphores itself comes some milliseconds after a program has begun. */
+/* A tracer that raises semaphores itself comes a few milliseconds after a program has begun. */
 static void tell_semaphores(const struct run_stats *s, struct diag *d)
 {
 	if (!s->semaphores_late && !s->semaphores_missed)

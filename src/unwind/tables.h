@@ -88,7 +88,7 @@ struct unwind_file {
 	struct {
 		uint32_t first, count;
 	} chunks;	   /* as in struct unwind_mapping */
-	uint64_t proof_at; /* likewise, from the file's first byte on */
+	uint64_t proof_at; /* as in struct unwind_mapping, from the file's first byte on */
 	uint64_t proof;
 	uint64_t begin; /* where in the file its code does, in whole pages */
 };

@@ -133,7 +133,7 @@ static void add_distance(struct check *c, const struct expr *e, struct attachmen
 	p->added = added;
 }
 
-/* What a symbol of so many bytes is. */
+/* What a symbol of `size` bytes is. */
 static const struct ctype *number_type(uint64_t size)
 {
 	static const struct ctype types[] = {

@@ -434,7 +434,7 @@ static void check_normalize(struct check *c, struct expr *e)
 		type_text(TYPE_STR, a->kind == EXPR_STRING ? a->text.len : a->shape.type.size));
 }
 
-/* So many rounds, or what is left to a loop within loops. */
+/* A number of rounds, or what is left to a loop within loops. */
 static uint64_t rounds_of(const struct lower *l, const struct expr *e)
 {
 	uint64_t worst = normalize_most_rounds(e);

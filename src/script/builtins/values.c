@@ -546,7 +546,7 @@ const struct function value_rows[] = {
 	{ "dw_ustack", "[xx", GROUP_VALUE, NEED_STACKS, 0, NO_RESULT, check_dwarf_stack, lower_stack, TYPE_USTACK,
 	  "the same as ustack", "@[dw_ustack(5)] = count();" },
 	{ "kstack", "[xx", GROUP_VALUE, NEED_STACKS, 0, NO_RESULT, check_stack, lower_stack, TYPE_KSTACK,
-	  "kernel stack; kstack(n) likewise", "@[kstack] = count();" },
+	  "kernel stack; kstack(n): n frames", "@[kstack] = count();" },
 	{ "langstack", "[c", GROUP_VALUE, NEED_LANG, 0, NO_RESULT, check_script_stack, lower_script_stack, LANGUAGE_ANY,
 	  "stack of the script that the thread runs", "@[langstack] = count();" },
 	{ "pystack", "[c", GROUP_VALUE, NEED_LANG, 0, NO_RESULT, check_script_stack, lower_script_stack, LANGUAGE_PYTHON,

@@ -36,7 +36,7 @@ bool ternary_skips(const struct expr *e, bool when);
 void check_int(struct check *c, const struct expr *e, const char *what);
 /* Type `e`, which must be an integer. */
 void check_number(struct check *c, struct expr *e, const char *what);
-/* A text in quotes, of at most so many bytes. */
+/* A text in quotes, of at most `most` bytes. */
 void check_string(struct check *c, struct expr *e, size_t most);
 /* What an if, while, ?: or a predicate asks for. */
 void check_condition(struct check *c, struct expr *e);

@@ -65,7 +65,7 @@ static void key_mismatch(struct check *c, const struct expr *e, const struct typ
 		  c->s->text.ptr + m->key_mark.at);
 }
 
-/* What is known of the n-th of so many keys; NULL: nothing. */
+/* What is known of the n-th of `count` keys; NULL: nothing. */
 static const struct type *known_key(const struct map *m, unsigned n, unsigned count)
 {
 	if (!m->has_key || count == 1)
@@ -73,7 +73,7 @@ static const struct type *known_key(const struct map *m, unsigned n, unsigned co
 	return m->key.kind == TYPE_TUPLE && n < m->key.element_count ? &m->key.elements[n] : NULL;
 }
 
-/* The n-th of so many keys is a text, in all uses: what was met before is spelled out, too. */
+/* The n-th of `count` keys is a text, in all uses: what was met before is spelled out, too. */
 static void key_is_text(struct check *c, struct map *m, unsigned n, const struct type *text)
 {
 	struct type *elements;

@@ -366,7 +366,7 @@ static struct type bytes_of_text(struct check *c, struct expr *e, const struct t
 			     .element_count = (unsigned)count};
 }
 
-/* (string[16])text: with room for so many bytes */
+/* (string[16])text: with room for 16 bytes */
 static void check_text_cast(struct check *c, struct expr *e, struct type to)
 {
 	struct expr *a = e->args[0];
@@ -429,7 +429,7 @@ static bool casts_to_kernel(const struct check *c)
 	return check_is_kernel_probe(c->v->clause->probes);
 }
 
-/* An array of numbers that have so many bytes together: it can become a number again. */
+/* An array of numbers of `bytes` bytes together: it can become a number again. */
 static bool is_array_of(const struct type *t, uint32_t bytes)
 {
 	return t->kind == TYPE_TUPLE && t->show == SHOW_ARRAY && t->element_count &&

@@ -17,7 +17,7 @@ uint64_t check_ctype_size(struct check *c, const struct ctype *t);
 /* How a value of this type is computed and shown; NONE for structs, and for arrays of anything but
  * characters, which have a value only when they are settled. */
 struct type check_value_type(struct check *c, const struct ctype *t);
-/* So many elements as one value. */
+/* `count` elements as one value. */
 struct type check_array_of(struct check *c, const struct type *element, unsigned count);
 /* A struct or array in memory becomes a value: all of it is read, into a tuple. */
 void check_settle(struct check *c, struct expr *e);

@@ -16,7 +16,7 @@ bool operator_gives_signed(enum operator op, const struct expr *a, const struct 
 void check_step(struct check *c, struct expr *e);	      /* a++ */
 void check_ternary(struct check *c, struct expr *e);	      /* a ? b : c */
 void check_load(struct check *c, struct expr *e);	      /* *p, its operand typed */
-void check_address(struct check *c, struct expr *e);	      /* &p->x, likewise */
+void check_address(struct check *c, struct expr *e);	      /* &p->x */
 void check_block(struct check *c, struct expr *e);	      /* { a; b } */
 void check_index(struct check *c, struct expr *e);	      /* p[n] */
 void check_member(struct check *c, struct expr *e);	      /* p->x */

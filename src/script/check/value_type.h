@@ -16,7 +16,7 @@ bool type_is_word(const struct type *t); /* lives in a register */
 bool type_is_flexible(const struct type *t);
 /* The bytes of a number that are shown, which are those that it needs. */
 unsigned type_shown_bytes(const struct type *t);
-/* A string or buffer of at least so many bytes. */
+/* A string or buffer of at least `bytes` bytes. */
 struct type type_text(enum type_kind kind, uint64_t bytes);
 uint32_t type_capacity(const struct type *t); /* what sizeof() says of a text */
 /* pct() reads it: it keeps more bits than it shows, from its first value on. False: it did. */

@@ -28,7 +28,7 @@ static void make_part(struct check *c, struct expr *whole, struct str name)
 	check_expr(c, part);
 }
 
-/* args: one part for each argument, or of a tracepoint each field of its own. They are made anew
+/* args: one part for each argument, or of a tracepoint each field of its own. They are made again
  * for each variant. print and printf take them one by one. */
 void check_whole(struct check *c, struct expr *e)
 {

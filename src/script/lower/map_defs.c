@@ -78,7 +78,7 @@ static uint32_t usual_entries(const struct script *s, const struct map *m)
 	return type_memory(&m->value) <= SMALL ? MANY : FEW;
 }
 
-/* The entries of a time series: for each key so many intervals, and a few that are about to be
+/* The entries of a time series: for each key its intervals, and a few that are about to be
  * removed. */
 static uint32_t series_entries(const struct script *s, const struct map *m,
 			       const struct map_size *size)

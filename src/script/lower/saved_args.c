@@ -11,8 +11,8 @@
  * same one, and return together, the last one first: the first word is the number of these calls,
  * and the words of all but the first are at m[call, 1] and so on. A call is one of them if the
  * address to return to is where a page begins: there the kernel has put the address of its
- * trampoline. Any other call begins anew, so that nothing is left of what longjmp() or the end of
- * a thread left in the map; and what is used no more is forgotten when the map is full.
+ * trampoline. Any other call begins again from 0, so that nothing is left of what longjmp() or the
+ *end of a thread left in the map; and what is used no more is forgotten when the map is full.
  *
  * So a return has the arguments of its own call, or is counted (FAULT_UNSEEN): when it was called
  * before the tracer came, or in the parent of its process, or too many calls are open.
@@ -149,8 +149,7 @@ void saved_args_argument(struct lower *l, unsigned n, uint16_t out)
 	emit_ds(l, OP_GET, out, k->slot, 8 * (at + 1));
 }
 
-/* The map for so many words; variants of one clause share it, since they are of different probes.
- */
+/* The map for this many words; variants of one clause share it: they are of different probes. */
 static struct map *find_map(struct lower *l, const struct type *value)
 {
 	struct map **last = &l->s->maps;

@@ -76,7 +76,7 @@ static bool next_import(struct lexer *l, struct token *word, struct token *path)
 	}
 }
 
-/* The next import inside of a block, likewise. Bytes that make no token, which probes may have, are
+/* The next import inside of a block. Bytes that make no token, which probes may have, are
  * skipped. */
 static bool next_in_block(struct lexer *l, unsigned *depth, struct token *word, struct token *path)
 {

@@ -19,7 +19,7 @@ struct expr *parse_cast(struct parser *p);
 bool parse_at_typeof(const struct parser *p);
 /* Either the type that it names, or the expression whose type it is. */
 struct expr *parse_typeof(struct parser *p, const struct ctype **named);
-/* What is after "let $x:", likewise. */
+/* What is after "let $x:". */
 struct expr *parse_variable_type(struct parser *p, const struct ctype **named);
 /* ... as an argument of a macro */
 struct expr *parse_type_arg(struct parser *p);
@@ -51,7 +51,7 @@ bool parse_macro_value(void *parser, struct str name, int64_t *value);
 
 /* macro.c: a definition, from the token before its name on; the survey has put it into p->macros */
 void parse_macro(struct parser *p);
-/* function.c: likewise, of a function */
+/* function.c: of a function */
 void parse_function(struct parser *p);
 /* `return` in a function: what it sets and leaves; false: it is in none. */
 bool function_return(struct parser *p, struct stmt *s);

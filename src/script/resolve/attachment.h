@@ -18,7 +18,7 @@ struct attachment {
 	/* Of functions, when names or types are used and debug information has them. */
 	const uint16_t *params; /* each parameter's argument, in their order; NULL: not known */
 	unsigned param_count;
-	unsigned numbered; /* of the arguments so many are argN, the others have names only */
+	unsigned numbered; /* how many of the arguments are argN; the others have names only */
 	const struct ctype *result;
 	/* Of address.c: arguments after those that scripts see. */
 	struct added_arg {
