@@ -21,14 +21,14 @@
 /* Chosen processes, whose children are not followed. */
 static bool is_confined(const struct bpf_engine *e)
 {
-	return e->world.pid_count && !e->options.follow_forks;
+	return e->world.filter.count && !e->options.follow_forks;
 }
 
 /* How probes are attached where the kernel's links cannot tell processes: to one by events of perf,
  * to several as to all, since each event is of one site and one process. */
 static void do_without_filter(struct bpf_engine *e)
 {
-	if (e->world.pid_count == 1)
+	if (e->world.filter.count == 1)
 		features_deny(&e->features, STR("uprobe_multi"));
 	else
 		e->everybody = true;
@@ -90,7 +90,7 @@ static int bpf_open(const struct engine_options *options, struct engine **out, s
 	e->last = &e->first;
 	e->ring.fd = e->ring.wait_fd = -1;
 	e->world.control_fd = e->world.zeros_fd = e->world.scratch_fd = e->world.ring_fd = -1;
-	e->world.pids_fd = -1;
+	e->world.filter.followed_fd = -1;
 	e->world.walk = (struct gen_walk_maps){.words_fd = -1,
 					       .rules_fd = -1,
 					       .mappings_fd = -1,
@@ -100,14 +100,14 @@ static int bpf_open(const struct engine_options *options, struct engine **out, s
 	e->definitions.fd = e->definitions.wait_fd = -1;
 	e->pause = PAUSE_FIRST;
 	features_init(&e->features);
-	e->world.pids = options->pid ? &e->options.pid : options->pids;
-	e->world.pid_count = options->pid ? 1 : options->pid_count;
+	e->world.filter.pids = options->pid ? &e->options.pid : options->pids;
+	e->world.filter.count = options->pid ? 1 : options->pid_count;
 	/* How a program will be attached is decided when it is loaded. */
 	if (is_confined(e) && !feature_has(&e->features, FEATURE_PID_FILTER))
 		do_without_filter(e);
 	if (!stat("/proc/self/ns/pid", &st) && st.st_ino != INITIAL_PID_NS) {
-		e->world.ns_dev = st.st_dev;
-		e->world.ns_ino = st.st_ino;
+		e->world.filter.ns_dev = st.st_dev;
+		e->world.filter.ns_ino = st.st_ino;
 	}
 	*out = &e->engine;
 	return 0;
@@ -177,7 +177,7 @@ static void bpf_close(struct engine *engine)
 	close_fd(e->world.control_fd);
 	close_fd(e->world.zeros_fd);
 	close_fd(e->world.scratch_fd);
-	close_fd(e->world.pids_fd);
+	close_fd(e->world.filter.followed_fd);
 	free(e->unsent);
 	arena_free(&e->arena);
 	free(e);
@@ -187,8 +187,8 @@ static void bpf_close(struct engine *engine)
 
 static bool has_main_ended(const struct bpf_engine *e)
 {
-	for (unsigned i = 0; i < e->world.pid_count; i++)
-		if (process_main_ended(e->world.pids[i]))
+	for (unsigned i = 0; i < e->world.filter.count; i++)
+		if (process_main_ended(e->world.filter.pids[i]))
 			return true;
 	return false;
 }
@@ -202,8 +202,8 @@ static int attach_uprobes(struct bpf_engine *e, struct attach_options *o, const 
 	if (!is_confined(e) || e->everybody)
 		return attach_unit(&e->uprobes, o, &l->unit, l->fd, d);
 	e->is_alone = true;
-	for (unsigned i = 0; i < e->world.pid_count && !err; i++) {
-		o->pid = e->world.pids[i];
+	for (unsigned i = 0; i < e->world.filter.count && !err; i++) {
+		o->pid = e->world.filter.pids[i];
 		err = attach_unit(&e->uprobes, o, &l->unit, l->fd, d);
 	}
 	return err;
@@ -219,7 +219,7 @@ static int raise_semaphores(struct bpf_engine *e, const struct loaded *l, struct
 	if (err)
 		return err;
 	e->engine.wants_news |= e->semaphores.wants_news;
-	semaphores_raise(&e->semaphores, e->world.pids, e->world.pid_count);
+	semaphores_raise(&e->semaphores, e->world.filter.pids, e->world.filter.count);
 	semaphores_renew(&e->semaphores, d);
 	return 0;
 }
@@ -249,7 +249,7 @@ static int bpf_attach(struct engine *engine, struct diag *d)
 
 	if (!e->control[CONTROL_START])
 		e->control[CONTROL_START] = clock_now();
-	if (e->world.pids_fd >= 0)
+	if (e->world.filter.followed_fd >= 0)
 		err = follow_attach(&e->world, &e->features, &e->links, d);
 	else if (is_confined(e))
 		err = single_attach(&e->world, &e->links, d);
@@ -292,8 +292,8 @@ static int bpf_extend(struct engine *engine, const struct program *p, struct dia
 
 static bool is_traced(const struct bpf_engine *e, pid_t pid)
 {
-	for (unsigned i = 0; i < e->world.pid_count; i++)
-		if (e->world.pids[i] == pid)
+	for (unsigned i = 0; i < e->world.filter.count; i++)
+		if (e->world.filter.pids[i] == pid)
 			return true;
 	return !is_confined(e);
 }
@@ -301,11 +301,11 @@ static bool is_traced(const struct bpf_engine *e, pid_t pid)
 static void bpf_note(struct engine *engine, const struct engine_news *news)
 {
 	struct bpf_engine *e = (struct bpf_engine *)engine;
-	bool is_chosen = !news->pid && e->world.pid_count;
+	bool is_chosen = !news->pid && e->world.filter.count;
 
 	if (news->kind == NEWS_ANY)
-		semaphores_raise(&e->semaphores, is_chosen ? e->world.pids : &news->pid,
-				 is_chosen ? e->world.pid_count : news->pid != 0);
+		semaphores_raise(&e->semaphores, is_chosen ? e->world.filter.pids : &news->pid,
+				 is_chosen ? e->world.filter.count : news->pid != 0);
 	else if (news->kind == NEWS_MAPPED && is_traced(e, news->pid))
 		semaphores_mapped(&e->semaphores, news->pid, news->inode, news->time);
 }
@@ -343,7 +343,7 @@ static int bpf_rearm(struct engine *engine, struct diag *d)
 	e->takeovers = e->control[CONTROL_TAKEOVERS];
 	e->is_alone = false;
 	/* One of several may have ended, and cannot be named any more. */
-	e->everybody |= e->world.pid_count > 1;
+	e->everybody |= e->world.filter.count > 1;
 	/* Closed first: an old link may still match some of the threads, and with the new one each
 	 * of their events would count twice. */
 	links_close(&e->uprobes);

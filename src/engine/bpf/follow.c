@@ -18,7 +18,7 @@
 
 int follow_open(struct gen_world *w, struct diag *d)
 {
-	return store_make_hash("processes", 8, 8, PROCESSES, &w->pids_fd, d);
+	return store_make_hash("processes", 8, 8, PROCESSES, &w->filter.followed_fd, d);
 }
 
 static const struct trace_field *find_field(const struct trace_event *e, const char *name)
@@ -51,11 +51,10 @@ static void skip_thread(struct code *c, int out)
  * event are task_newtask(task, clone_flags), which new threads have, too. */
 static void emit_fork(struct code *c, const struct gen_world *w, const struct source *s)
 {
-	struct gen g = {.code = c, .world = w};
 	int out = code_label(c);
 
 	code_mov(c, CTX, R1);
-	gen_pid_filter(&g, out);
+	code_pid_filter(c, &w->filter, out);
 	if (s->raw) {
 		skip_thread(c, out);
 		code_load(c, 8, TMP, CTX, 0);
@@ -66,7 +65,7 @@ static void emit_fork(struct code *c, const struct gen_world *w, const struct so
 	code_load(c, 4, R1, s->raw ? FRAME : CTX, s->raw ? STACK_A : s->pid);
 	code_store(c, 8, FRAME, STACK_KEY, R1);
 	code_store_imm(c, 8, FRAME, STACK_A, 1);
-	code_helper(c, BPF_FUNC_map_update_elem, MAP(w->pids_fd), SUM(FRAME, STACK_KEY),
+	code_helper(c, BPF_FUNC_map_update_elem, MAP(w->filter.followed_fd), SUM(FRAME, STACK_KEY),
 		    SUM(FRAME, STACK_A), IMM(BPF_ANY));
 	code_bind(c, out);
 	code_const(c, R0, 0);
@@ -87,7 +86,7 @@ static void emit_exit(struct code *c, const struct gen_world *w, const struct so
 	code_alu32(c, BPF_MOV, TMP2, TMP2);
 	code_jump_if(c, BPF_JEQ, TMP, TMP2, whole);
 	code_store(c, 8, FRAME, STACK_KEY, TMP2);
-	code_helper(c, BPF_FUNC_map_delete_elem, MAP(w->pids_fd), SUM(FRAME, STACK_KEY));
+	code_helper(c, BPF_FUNC_map_delete_elem, MAP(w->filter.followed_fd), SUM(FRAME, STACK_KEY));
 	code_bind(c, whole);
 	if (s->last >= 0) {
 		code_load(c, s->last_bytes, R1, CTX, s->last);
@@ -96,7 +95,7 @@ static void emit_exit(struct code *c, const struct gen_world *w, const struct so
 		code_jump_if(c, BPF_JNE, TMP, TMP2, out);
 	}
 	code_store(c, 8, FRAME, STACK_KEY, TMP);
-	code_helper(c, BPF_FUNC_map_delete_elem, MAP(w->pids_fd), SUM(FRAME, STACK_KEY));
+	code_helper(c, BPF_FUNC_map_delete_elem, MAP(w->filter.followed_fd), SUM(FRAME, STACK_KEY));
 	code_bind(c, out);
 	code_const(c, R0, 0);
 	code_exit(c);
@@ -238,15 +237,14 @@ static int load_counter(const struct gen_world *w, const struct watched *row)
 {
 	struct kernel_program k = {.type = BPF_PROG_TYPE_RAW_TRACEPOINT, .name = "nopal_single"};
 	struct code c;
-	struct gen g = {.code = &c, .world = w};
 	int out;
 
 	code_init(&c);
 	out = code_label(&c);
 	code_mov(&c, CTX, R1);
-	gen_pid_filter(&g, out);
+	code_pid_filter(&c, &w->filter, out);
 	row->skip(&c, out);
-	gen_count(&g, row->word);
+	control_count(&c, w->control_fd, row->word);
 	code_bind(&c, out);
 	code_const(&c, R0, 0);
 	code_exit(&c);

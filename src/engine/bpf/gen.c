@@ -7,32 +7,26 @@
 
 #include "program/op.h"
 
-#define ITER_OBJECT   8	   /* where the pointer to the object is, after that to the iteration */
-#define SCRATCH_TRIES 8	   /* entries that a run looks at; there are at least 8 for each CPU */
-#define COPY_INLINE   128u /* bytes up to which copies are loads and stores */
-
-int gen_base(struct spill at)
-{
-	return at.in_scratch ? SCRATCH : FRAME;
-}
+#define ITER_OBJECT   8 /* where the pointer to the object is, after that to the iteration */
+#define SCRATCH_TRIES 8 /* entries that a run looks at; there are at least 8 for each CPU */
 
 void gen_address(struct gen *g, int dst, struct spill at, int32_t more)
 {
-	code_address(g->code, dst, gen_base(at), at.offset + more);
+	code_address(g->code, dst, spill_base(at), at.offset + more);
 }
 
 void gen_get(struct gen *g, int dst, uint16_t reg)
 {
 	struct spill at = g->frame->regs[reg];
 
-	code_load(g->code, 8, dst, gen_base(at), at.offset);
+	code_load(g->code, 8, dst, spill_base(at), at.offset);
 }
 
 void gen_set(struct gen *g, uint16_t reg, int src)
 {
 	if (reg == REG_NO)
 		return;
-	code_store(g->code, 8, gen_base(g->frame->regs[reg]), g->frame->regs[reg].offset, src);
+	code_store(g->code, 8, spill_base(g->frame->regs[reg]), g->frame->regs[reg].offset, src);
 }
 
 struct spill gen_slot(const struct gen *g, uint16_t slot)
@@ -45,21 +39,9 @@ const struct type *gen_slot_type(const struct gen *g, uint16_t slot)
 	return &g->clause->slots[slot].type;
 }
 
-void gen_extend(struct gen *g, int reg, int64_t bytes, bool is_signed)
-{
-	int shift = 64 - 8 * (int)bytes;
-
-	if (bytes >= 8 || bytes < 1)
-		return;
-	code_alu_imm(g->code, BPF_LSH, reg, shift);
-	code_alu_imm(g->code, is_signed ? BPF_ARSH : BPF_RSH, reg, shift);
-}
-
 void gen_count(struct gen *g, uint32_t word)
 {
-	code_map_value(g->code, R1, g->world->control_fd, word * 8);
-	code_const(g->code, R2, 1);
-	code_atomic(g->code, BPF_ADD, R1, 0, R2);
+	control_count(g->code, g->world->control_fd, word);
 }
 
 void gen_fault(struct gen *g, const struct insn *in, int kind)
@@ -69,37 +51,9 @@ void gen_fault(struct gen *g, const struct insn *in, int kind)
 				     (uint32_t)kind);
 }
 
-void gen_limit(struct gen *g, int reg, int64_t most)
-{
-	int fits = code_label(g->code);
-
-	code_jump_imm(g->code, BPF_JLE, reg, (int32_t)most, fits);
-	code_const(g->code, reg, most);
-	code_bind(g->code, fits);
-}
-
-void gen_copy(struct gen *g, int to, int32_t to_at, int from, int32_t from_at, uint32_t len)
-{
-	if (len > COPY_INLINE) {
-		code_helper(g->code, BPF_FUNC_probe_read_kernel, SUM(to, to_at), IMM(len),
-			    SUM(from, from_at));
-		return;
-	}
-	for (int32_t n = 0; n < (int32_t)len; n += 8) {
-		code_load(g->code, 8, R0, from, from_at + n);
-		code_store(g->code, 8, to, to_at + n, R0);
-	}
-}
-
 void gen_zero(struct gen *g, struct spill to, int32_t more, uint32_t len)
 {
-	if (len > COPY_INLINE) {
-		code_helper(g->code, BPF_FUNC_probe_read_kernel, MEM(to, more), IMM(len),
-			    MAP_VALUE(g->world->zeros_fd, 0));
-		return;
-	}
-	for (uint32_t at = 0; at < len; at += 8)
-		code_store_imm(g->code, 8, gen_base(to), to.offset + more + (int32_t)at, 0);
+	code_zero(g->code, g->world->zeros_fd, to, more, len);
 }
 
 void gen_fail(struct gen *g, int err, const char *tag, const char *text)
@@ -204,7 +158,8 @@ static void gen_length(struct gen *g, const struct insn *in)
 {
 	struct spill s = gen_slot(g, in->s);
 
-	code_load(g->code, 4, R1, gen_base(s), s.offset + (int32_t)offsetof(struct text_head, len));
+	code_load(g->code, 4, R1, spill_base(s),
+		  s.offset + (int32_t)offsetof(struct text_head, len));
 	gen_set(g, in->d, R1);
 }
 
@@ -216,10 +171,10 @@ static void gen_byte(struct gen *g, const struct insn *in)
 	int done = code_label(c);
 
 	gen_get(g, R2, in->a);
-	code_load(c, 4, R3, gen_base(s), s.offset + (int32_t)offsetof(struct text_head, len));
+	code_load(c, 4, R3, spill_base(s), s.offset + (int32_t)offsetof(struct text_head, len));
 	code_const(c, R1, 0);
 	code_jump_if(c, BPF_JGE, R2, R3, done);
-	gen_limit(g, R2, gen_slot_type(g, in->s)->size - 1);
+	code_limit(g->code, R2, gen_slot_type(g, in->s)->size - 1);
 	gen_address(g, R3, s, HEAD_SIZE);
 	code_alu(c, BPF_ADD, R3, R2);
 	code_load(c, 1, R1, R3, 0);
@@ -345,26 +300,6 @@ static void go_to_next(struct gen *g, const struct clause *current, const int *e
 	gen_switch(g, labels);
 }
 
-/* The end of a run, as programs see it. All of them test one word, which stops them at once,
- * however long the kernel takes to detach them. Where that is long, they also count themselves in
- * and out: so the reader knows when the last program that had not seen the word has ended, and that
- * what it drains then is complete.
- *
- * Add to the word of this CPU. A program stays on its CPU, so it counts itself out where it came
- * in. With BPF_FETCH the atomic operation is a full barrier on every CPU. */
-void gen_count_running(struct gen *g, unsigned word, int64_t by)
-{
-	struct code *c = g->code;
-
-	code_call(c, BPF_FUNC_get_smp_processor_id);
-	code_alu_imm(c, BPF_AND, R0, SENT_STRIPES - 1);
-	code_alu_imm(c, BPF_MUL, R0, SENT_STRIDE);
-	code_map_value(c, R1, g->world->control_fd, word * 8);
-	code_alu(c, BPF_ADD, R1, R0);
-	code_const(c, R2, by);
-	code_atomic(c, BPF_ADD | BPF_FETCH, R1, 0, R2);
-}
-
 /* To `out` when the event is of another process, to `end` when the run is over. Clauses that the
  * tracer runs itself (UNIT_RUN) are exempt from both: they run in its own process, and END runs
  * when the others have been stopped. */
@@ -379,9 +314,9 @@ static void gen_start(struct gen *g, int out, int end)
 	}
 	if (u->kind != UNIT_RUN) {
 		if (!unit_is_own(u))
-			gen_pid_filter(g, out);
+			code_pid_filter(g->code, &g->world->filter, out);
 		if (g->world->counts_running)
-			gen_count_running(g, CONTROL_RUNNING, 1);
+			control_count_running(g->code, g->world->control_fd, CONTROL_RUNNING, 1);
 		code_map_value(g->code, R1, g->world->control_fd, CONTROL_STOP * 8);
 		code_load(g->code, 8, R1, R1, 0);
 		code_jump_imm(g->code, BPF_JNE, R1, 0, end);
@@ -423,7 +358,7 @@ static int gen_clauses(struct gen *g, const struct frame *frames, int *entries, 
 	}
 	code_bind(g->code, end);
 	if (g->unit->kind != UNIT_RUN && g->world->counts_running)
-		gen_count_running(g, CONTROL_RUNNING, -1);
+		control_count_running(g->code, g->world->control_fd, CONTROL_RUNNING, -1);
 	code_bind(g->code, out);
 	code_const(g->code, R0, 0);
 	code_exit(g->code);

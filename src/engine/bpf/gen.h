@@ -11,52 +11,16 @@
 #ifndef NOPAL_ENGINE_BPF_GEN_H
 #define NOPAL_ENGINE_BPF_GEN_H
 
-#include "engine/bpf/insn.h"
+#include "engine/bpf/control.h"
+#include "engine/bpf/pids.h"
+#include "engine/bpf/spill.h"
 #include "engine/bpf/store.h"
 #include "engine/bpf/unit.h"
 
-/* clang-format off */
-
-/* Bytes of the stack with a fixed use, below the frame pointer. */
-#define STACK_COOKIE   (-8) /* of the site */
-#define STACK_KEY     (-16) /* key of a store without keys; scratch index */
-#define STACK_A       (-24) /* A, B and C: of the operation being emitted */
-#define STACK_B       (-32)
-#define STACK_C       (-40)
-#define STACK_GROUP   (-48) /* index into a group of maps */
-#define STACK_CTX     (-56) /* of lean frames, which have no spill slots here: passed to the */
-#define STACK_SCRATCH (-64) /* functions of loops */
-#define STACK_SPILL   (-48) /* below it: spill slots, by frame_plan */
-#define STACK_END    (-480) /* the kernel needs the rest for loops */
-/* clang-format on */
-
 #define STAMP_SIZE    8 /* of the time after a record; not more than TEXT_SLOP */
 #define TEXT_SLOP     8 /* bytes after the text of a slot, so that a read can see it was too long */
-#define HEAD_SIZE     8 /* of text_head, stack_head, record_head */
 #define GEN_WALK_SIZE 200  /* bytes that a walk needs after the frames of a user stack */
 #define LANG_WORK     9216 /* after the frames of a script's stack: what gen_lang.c works with */
-
-/* Counters and constants all programs share: one array entry of 64-bit words. */
-#define SENT_STRIPES 16 /* CPUs that count apart; a power of two */
-#define SENT_STRIDE  64 /* bytes from one to the next: a cache line */
-/* clang-format off */
-enum {
-	CONTROL_SENT,         /* bytes sent by a CPU since it last looked how full the ring is */
-	CONTROL_RUNNING,      /* programs running on a CPU, where they are counted; same stripes */
-	CONTROL_IN_MAPS,      /* ... that use a map which has a twin; see store.h */
-	CONTROL_START = SENT_STRIPES * SENT_STRIDE / 8, /* CLOCK_MONOTONIC when the run began */
-	CONTROL_STOP,         /* not 0: programs do nothing any more */
-	CONTROL_LOST_RECORDS,
-	CONTROL_LOST_UPDATES,
-	CONTROL_LOST_SCRATCH,
-	CONTROL_LOOP_LIMITS,
-	CONTROL_CHILDREN,     /* processes the traced one started; see follow.c */
-	CONTROL_TAKEOVERS,    /* execs of a thread that is not its first */
-	CONTROL_MAIN_ENDS,    /* ends of its first thread */
-	CONTROL_FIXED_,       /* then: control records not sent, by control_number(); then faults,
-	                       * FAULT_KINDS a span; then keys in maps */
-};
-/* clang-format on */
 
 /* How a loop is written, by what the kernel has. */
 enum loops {
@@ -110,20 +74,10 @@ struct gen_world {
 	bool counts_running; /* in CONTROL_RUNNING, because detaching takes long; see stop.c */
 	enum loops loops;
 	struct gen_walk_maps walk;
-	/* Whose events count: */
-	const pid_t *pids;
-	unsigned pid_count; /* 0: all */
+	struct pid_filter filter;
 	/* Stacks of scripts, see lang.c; -1: no clause has one. */
 	int lang_fd, lang_files_fd, seen_fd, definitions_fd;
 	struct lang_places lang_places;
-	int pids_fd;		 /* hash of followed processes, kernel numbers; -1: none */
-	uint64_t ns_dev, ns_ino; /* pid namespace when it is not the initial one; 0 */
-};
-
-/* A spill slot: memory for a register's value, a slot, or a part of one. */
-struct spill {
-	bool in_scratch;
-	int32_t offset; /* from SCRATCH or FRAME */
 };
 
 /* The spill slots of a clause. */
@@ -191,31 +145,14 @@ static inline bool gen_may_sleep(const struct gen *g)
 	return g->world->sleepable && !g->in_map;
 }
 
-/* gen.c: spill slots, counters */
-static inline struct spill on_stack(int32_t offset)
-{
-	return (struct spill){false, offset};
-}
-
-static inline struct spill in_scratch(int32_t offset)
-{
-	return (struct spill){true, offset};
-}
-
-int gen_base(struct spill at);
-/* An argument of a helper: the address of byte `more` of a spill slot. */
-#define MEM(at, more) SUM(gen_base(at), (at).offset + (int32_t)(more))
+/* gen.c: registers and slots, counters */
 void gen_address(struct gen *g, int dst, struct spill at, int32_t more);
 void gen_get(struct gen *g, int dst, uint16_t reg); /* dst = a register of the program */
 void gen_set(struct gen *g, uint16_t reg, int src);
 struct spill gen_slot(const struct gen *g, uint16_t slot);
 const struct type *gen_slot_type(const struct gen *g, uint16_t slot);
-void gen_extend(struct gen *g, int reg, int64_t bytes, bool is_signed); /* from so many bytes */
 void gen_count(struct gen *g, uint32_t word); /* add 1 to a control word; ruins R1, R2 */
 void gen_fault(struct gen *g, const struct insn *in, int kind);
-void gen_limit(struct gen *g, int reg, int64_t most); /* reg = min(reg, most), for the verifier */
-/* Copy `len` constant bytes between offsets of base registers; ruins R0..R5. */
-void gen_copy(struct gen *g, int to, int32_t to_at, int from, int32_t from_at, uint32_t len);
 void gen_zero(struct gen *g, struct spill to, int32_t more, uint32_t len);
 /* Jump to labels[case] by the case in the cookie. */
 void gen_switch(struct gen *g, const int *labels);
@@ -261,8 +198,6 @@ bool gen_walk_knows_cpu(void);
 void gen_take_map(struct gen *g, const struct store_map *map);
 /* To the label that this returns, while programs use the twin of the store; ruins R1. */
 int gen_twin(struct gen *g, const struct store *s);
-/* Count this program in (1) or out (-1) in a word that has stripes; ruins R0 to R5. */
-void gen_count_running(struct gen *g, unsigned word, int64_t by);
 /* gen_key.c */
 /* The entry that an instruction is about: one kernel map of a store, the slot that has the key, and
  * where the kernel's key is, which is made of it. */
@@ -290,12 +225,6 @@ void gen_take_entry(struct gen *g, const struct insn *in, const struct store_map
 int saved_at(const struct arch *arch, int64_t id);
 /* engine_ops.unreadable: why the kernel cannot read this operand; NULL: it can. */
 const char *bpf_unreadable(const struct arch *arch, const struct operand *o);
-/* gen_context.c */
-/* R0 = the process, or the thread, as the tracer's pid namespace has it; 0: it is not in that one.
- * Ruins STACK_A. */
-void gen_pid(struct gen *g, bool thread);
-/* To `refuse` unless the current process is the traced one, or one of the followed. */
-void gen_pid_filter(struct gen *g, int refuse);
 /* gen_compare.c */
 /* 8 bytes of a literal as this machine loads them; zeros after its end. */
 uint64_t gen_literal_word(struct str text, uint32_t at, uint32_t len);

@@ -35,7 +35,7 @@ void gen_mark_set(struct gen *g, const struct store *s)
 /* Add 1 to bucket R2. */
 static void add_bucket(struct gen *g, uint32_t buckets)
 {
-	gen_limit(g, R2, (int32_t)buckets - 1);
+	code_limit(g->code, R2, (int32_t)buckets - 1);
 	code_alu_imm(g->code, BPF_LSH, R2, 3);
 	code_alu(g->code, BPF_ADD, R2, R0);
 	code_const(g->code, R1, 1);
@@ -323,7 +323,7 @@ void gen_percentile(struct gen *g, const struct type *t, int64_t millionths)
 	code_alu_imm(c, BPF_ADD, R0, 8);
 	code_alu_imm(c, BPF_ADD, R3, 1);
 	code_jump_imm(c, BPF_JLT, R3, buckets, again);
-	gen_limit(g, R2, buckets - 1);
+	code_limit(g->code, R2, buckets - 1);
 	if (type_aggregation(t)->takes == TAKES_HIST)
 		find_hist_middle(g, t);
 	else

@@ -53,10 +53,10 @@ static void compare_literal(struct gen *g, uint16_t slot, struct str text, uint3
 		code_jump(c, differ);
 		return;
 	}
-	code_load(c, 4, R1, gen_base(s), s.offset);
+	code_load(c, 4, R1, spill_base(s), s.offset);
 	code_jump_imm(c, whole ? BPF_JNE : BPF_JLT, R1, (int32_t)count, differ);
 	for (uint32_t at = 0; at < count; at += 8) {
-		code_load(c, 8, R1, gen_base(s), s.offset + HEAD_SIZE + (int32_t)at);
+		code_load(c, 8, R1, spill_base(s), s.offset + HEAD_SIZE + (int32_t)at);
 		if (count - at < 8) {
 			uint64_t mask = 0; /* of the first bytes in memory order */
 
@@ -72,8 +72,8 @@ static void compare_literal(struct gen *g, uint16_t slot, struct str text, uint3
 /* `reg` = min(length of the text, most): the bytes of it that count. */
 static void load_length(struct gen *g, int reg, struct spill s, int64_t most, uint32_t size)
 {
-	code_load(g->code, 4, reg, gen_base(s), s.offset);
-	gen_limit(g, reg, most >= 0 && most < size ? most : size);
+	code_load(g->code, 4, reg, spill_base(s), s.offset);
+	code_limit(g->code, reg, most >= 0 && most < size ? most : size);
 }
 
 /* R1 and R2 = where byte TMP of the texts is. */

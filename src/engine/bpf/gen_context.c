@@ -10,7 +10,6 @@
 #define FUNC_GET_FUNC_IP  173
 #define FUNC_GET_FUNC_ARG 183
 #define FUNC_GET_FUNC_RET 184
-#define FUNC_GET_NS_PID	  120
 #define COMMON_SIZE	  8 /* bytes of the fields all tracepoints have */
 #define COMMON_PID	  4 /* where one of them is */
 
@@ -26,7 +25,7 @@ static void take_read(struct gen *g, const struct insn *in, int size, bool is_si
 	code_bind(c, ok);
 	code_load(c, size, R1, FRAME, STACK_A);
 	if (is_signed)
-		gen_extend(g, R1, size, true);
+		code_extend(g->code, R1, size, true);
 	code_bind(c, done);
 }
 
@@ -55,7 +54,7 @@ static void read_kernel(struct gen *g, const struct insn *in, int size, bool is_
 	take_read(g, in, size, is_signed, ok);
 }
 
-/* The same as gen_extend(), of a constant. */
+/* The same as code_extend(), of a constant. */
 static int64_t extend_constant(int64_t value, int size, bool is_signed)
 {
 	int shift = 64 - 8 * size;
@@ -116,7 +115,7 @@ static void read_operand(struct gen *g, const struct insn *in, const struct oper
 		code_load(g->code, 8, R1, CTX, saved_at(arch, o->reg));
 		if (o->reg_shift)
 			code_alu_imm(g->code, BPF_RSH, R1, o->reg_shift);
-		gen_extend(g, R1, o->size, o->is_signed);
+		code_extend(g->code, R1, o->size, o->is_signed);
 		break;
 	case OPERAND_CONTEXT: read_context(g, o); break;
 	case OPERAND_ADDRESS:
@@ -241,29 +240,8 @@ void gen_field(struct gen *g, const struct insn *in)
 			    SUM(CTX, (int32_t)in->imm));
 		code_load(c, in->size, R1, FRAME, STACK_A);
 	}
-	gen_extend(g, R1, in->size, in->is_signed);
+	code_extend(g->code, R1, in->size, in->is_signed);
 	gen_set(g, in->d, R1);
-}
-
-/* A tracer in a container numbers processes otherwise than the kernel. The helper for that writes
- * u32 tid, u32 pid; for a process outside of the tracer's namespace it writes nothing, so zeros are
- * there first. */
-void gen_pid(struct gen *g, bool thread)
-{
-	struct code *c = g->code;
-
-	if (g->world->ns_ino) {
-		code_store_imm(c, 8, FRAME, STACK_A, 0);
-		code_helper(c, FUNC_GET_NS_PID, IMM((int64_t)g->world->ns_dev),
-			    IMM((int64_t)g->world->ns_ino), SUM(FRAME, STACK_A), IMM(8));
-		code_load(c, 4, R0, FRAME, STACK_A + (thread ? 0 : 4));
-		return;
-	}
-	code_call(c, BPF_FUNC_get_current_pid_tgid);
-	if (thread)
-		code_alu32(c, BPF_MOV, R0, R0);
-	else
-		code_alu_imm(c, BPF_RSH, R0, 32);
 }
 
 /* A name index: the same at every site, or in the cookie. */
@@ -301,7 +279,7 @@ void gen_builtin(struct gen *g, const struct insn *in)
 
 	switch (in->imm) {
 	case BUILTIN_PID:
-	case BUILTIN_TID: gen_pid(g, in->imm == BUILTIN_TID); break;
+	case BUILTIN_TID: code_pid(g->code, &g->world->filter, in->imm == BUILTIN_TID); break;
 	case BUILTIN_UID:
 		code_call(c, BPF_FUNC_get_current_uid_gid);
 		code_alu32(c, BPF_MOV, R0, R0);
@@ -378,31 +356,4 @@ void gen_write(struct gen *g, const struct insn *in)
 	code_const(c, TMP2, 0);
 	code_bind(c, written);
 	gen_set(g, in->d, TMP2);
-}
-
-void gen_pid_filter(struct gen *g, int refuse)
-{
-	struct code *c = g->code;
-	unsigned last = g->world->pid_count - 1;
-	int mine = code_label(c);
-
-	if (!g->world->pid_count)
-		return;
-	gen_pid(g, false);
-	for (unsigned i = 0; i < last; i++)
-		code_jump_imm(c, BPF_JEQ, R0, g->world->pids[i], mine);
-	if (g->world->pids_fd < 0) {
-		code_jump_imm(c, BPF_JNE, R0, g->world->pids[last], refuse);
-		code_bind(c, mine);
-		return;
-	}
-	/* The set has the kernel's numbers, not those of the tracer's pid namespace: it is filled
-	 * from scheduler events, which have no others. */
-	code_jump_imm(c, BPF_JEQ, R0, g->world->pids[last], mine);
-	code_call(c, BPF_FUNC_get_current_pid_tgid);
-	code_alu_imm(c, BPF_RSH, R0, 32);
-	code_store(c, 8, FRAME, STACK_KEY, R0);
-	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(g->world->pids_fd), SUM(FRAME, STACK_KEY));
-	code_jump_imm(c, BPF_JEQ, R0, 0, refuse);
-	code_bind(c, mine);
 }

@@ -123,7 +123,7 @@ static void store_field(struct gen *g, int to, int32_t offset, const struct fiel
 
 	if (field->reg == REG_NO) {
 		slot = gen_slot(g, field->slot);
-		gen_copy(g, to, offset, gen_base(slot), slot.offset, len);
+		code_copy(g->code, to, offset, spill_base(slot), slot.offset, len);
 		return;
 	}
 	gen_get(g, R1, field->reg);
@@ -191,17 +191,17 @@ static void pack_variable(struct gen *g, const struct type *t, struct spill s, b
 {
 	struct code *c = g->code;
 
-	code_load(c, 4, TMP2, gen_base(s), s.offset);
+	code_load(c, 4, TMP2, spill_base(s), s.offset);
 	if (type_is_stack(t)) {
 		code_alu_imm(c, BPF_LSH, TMP2, 3);
 	} else {
 		code_alu_imm(c, BPF_ADD, TMP2, 7);
 		code_alu_imm(c, BPF_AND, TMP2, -8);
 	}
-	gen_limit(g, TMP2, t->size);
+	code_limit(g->code, TMP2, t->size);
 	if (!in_place) {
 		point_at_field(g, R1, p);
-		code_load(c, 8, R2, gen_base(s), s.offset);
+		code_load(c, 8, R2, spill_base(s), s.offset);
 		code_store(c, 8, R1, 0, R2);
 		code_alu_imm(c, BPF_ADD, R1, HEAD_SIZE);
 		code_helper(c, BPF_FUNC_probe_read_kernel, REG(R1), REG(TMP2), MEM(s, HEAD_SIZE));
@@ -212,7 +212,7 @@ static void pack_variable(struct gen *g, const struct type *t, struct spill s, b
 		code_mov(c, TMP, TMP2);
 	p->fixed += HEAD_SIZE;
 	p->variable_most += t->size;
-	gen_limit(g, TMP, p->variable_most);
+	code_limit(g->code, TMP, p->variable_most);
 }
 
 /* Fields one after another; the first text or stack may be where it belongs already. TMP becomes

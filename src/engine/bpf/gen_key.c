@@ -51,9 +51,9 @@ static int next_words(struct gen *g, const struct key_stack *s, int reg, int few
 	struct code *c = g->code;
 	int again;
 
-	code_load(c, 4, reg, gen_base(s->at), s->at.offset);
+	code_load(c, 4, reg, spill_base(s->at), s->at.offset);
 	if (!g->world->has_may_goto || s->size / 8 < LANES)
-		gen_limit(g, reg, s->size / 8 - 1);
+		code_limit(g->code, reg, s->size / 8 - 1);
 	code_alu_imm(c, BPF_ADD, reg, 1);
 	again = code_here(c);
 	code_jump_imm(c, BPF_JLT, reg, LANES, few);
@@ -103,7 +103,7 @@ static void hash_stack(struct gen *g, const struct key_stack *s, int key)
 	for (int i = 0; i < LANES; i++)
 		code_const(c, LANE + i, i);
 	again = next_words(g, s, TMP, few);
-	point_at(c, R5, TMP, gen_base(s->at), s->at.offset);
+	point_at(c, R5, TMP, spill_base(s->at), s->at.offset);
 	mix_words(c, 0, LANES);
 	code_jump(c, again);
 	code_bind(c, few);
@@ -139,7 +139,7 @@ static void compare_stack(struct gen *g, const struct key_stack *s, int other)
 	int few = code_label(c), done = code_label(c), again;
 
 	again = next_words(g, s, R3, few);
-	point_at(c, R4, R3, gen_base(s->at), s->at.offset);
+	point_at(c, R4, R3, spill_base(s->at), s->at.offset);
 	point_at(c, R5, R3, R0, s->kept);
 	compare_words(c, 0, LANES, other);
 	code_jump(c, again);
@@ -167,7 +167,7 @@ void gen_compare_stacks(struct gen *g, const struct gen_entry *at)
 
 static void copy_stack(struct gen *g, const struct key_stack *s, int to)
 {
-	gen_copy(g, SCRATCH, to + s->kept, gen_base(s->at), s->at.offset, s->size);
+	code_copy(g->code, SCRATCH, to + s->kept, spill_base(s->at), s->at.offset, s->size);
 }
 
 void gen_copy_stacks(struct gen *g, const struct gen_entry *at, int32_t to)
@@ -191,7 +191,7 @@ static void check_short(struct gen *g, const struct type *t, struct spill at, in
 	if (store_key_size(t, true) == store_key_size(t, false) &&
 	    store_stacks_size(t, true) == store_stacks_size(t, false))
 		return;
-	code_load(g->code, 4, R1, gen_base(at), at.offset); /* bytes, or words of a stack */
+	code_load(g->code, 4, R1, spill_base(at), at.offset); /* bytes, or words of a stack */
 	code_jump_imm(g->code, BPF_JGT, R1,
 		      (int32_t)(type_is_stack(t) ? STORE_SHORT_STACK / 8 : STORE_SHORT), is_long);
 }
@@ -216,7 +216,7 @@ static void pack_key(struct gen *g, const struct type *t, struct gen_entry *at, 
 			   &(struct key_stack){*from, 0, store_stacks_size(t, at->map->is_short)},
 			   at->key.offset);
 	else
-		gen_copy(g, SCRATCH, at->key.offset, gen_base(*from), from->offset, size);
+		code_copy(g->code, SCRATCH, at->key.offset, spill_base(*from), from->offset, size);
 	from->offset += (int32_t)type_memory(t);
 	at->key.offset += (int32_t)size;
 }
@@ -249,10 +249,10 @@ static void unpack_key(struct gen *g, const struct type *t, bool short_key, stru
 	}
 	if (type_is_stack(t)) {
 		part = store_stacks_size(t, short_key);
-		gen_copy(g, gen_base(*to), to->offset, TMP2, *kept, part);
+		code_copy(g->code, spill_base(*to), to->offset, TMP2, *kept, part);
 		*kept += (int32_t)part;
 	} else {
-		gen_copy(g, gen_base(*to), to->offset, TMP, *key, part);
+		code_copy(g->code, spill_base(*to), to->offset, TMP, *key, part);
 	}
 	gen_zero(g, *to, (int32_t)part, full - part);
 	*key += (int32_t)size;
@@ -271,7 +271,7 @@ void gen_take_entry(struct gen *g, const struct insn *in, const struct store_map
 		gen_zero(g, k, (int32_t)type_memory(key), TEXT_SLOP);
 	if (in->op == OP_EACH_COPY) {
 		v = gen_slot(g, in->t);
-		gen_copy(g, gen_base(v), v.offset, TMP2, 0, s->value_size);
+		code_copy(g->code, spill_base(v), v.offset, TMP2, 0, s->value_size);
 		if (type_is_text(value))
 			gen_zero(g, v, (int32_t)s->value_size, TEXT_SLOP);
 	} else if (in->d != REG_NO && type_is_aggregate(value)) {

@@ -48,7 +48,7 @@ static void copy_chunk(const struct lang_code *w, bool sleeps, int fail)
 	code_alu_imm(c, BPF_ADD, R1, w->work + AT_BYTES);
 	lang_get(w, R2, CELL_LEN);
 	code_alu_imm(c, BPF_AND, R2, 2 * LANG_CHUNK_MOST - 1);
-	gen_limit(w->g, R2, LANG_CHUNK_MOST);
+	code_limit(w->g->code, R2, LANG_CHUNK_MOST);
 	code_mov(c, R3, TMP2);
 	code_call(c, sleeps ? BPF_FUNC_copy_from_user : BPF_FUNC_probe_read_user);
 	code_jump_imm(c, BPF_JNE, R0, 0, fail);
@@ -164,7 +164,7 @@ void lang_define(const struct lang_code *w)
 	code_bind(c, single);
 	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(w->g->world->seen_fd), SUM(SCRATCH, key));
 	code_jump_imm(c, BPF_JNE, R0, 0, known);
-	gen_copy(w->g, SCRATCH, w->work + AT_HEAD, SCRATCH, key, 24);
+	code_copy(w->g->code, SCRATCH, w->work + AT_HEAD, SCRATCH, key, 24);
 	code_load(c, 4, R1, TMP, (int)offsetof(struct lang_target, id));
 	code_store(c, 8, SCRATCH, w->work + AT_HEAD + (int)offsetof(struct lang_definition, id),
 		   R1);
@@ -178,7 +178,7 @@ void lang_define(const struct lang_code *w)
 	take_steps(w);
 	lang_field(w, R3, TARGET(bytes));
 	code_alu_imm(c, BPF_AND, R3, 2 * PAGE - 1);
-	gen_limit(w->g, R3, LANG_BYTES);
+	code_limit(w->g->code, R3, LANG_BYTES);
 	code_alu_imm(c, BPF_ADD, R3, (int32_t)sizeof(struct lang_definition));
 	code_map(c, R1, w->g->world->definitions_fd);
 	code_address(c, R2, SCRATCH, w->work + AT_HEAD);

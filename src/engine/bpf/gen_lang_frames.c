@@ -72,7 +72,7 @@ static void find_position(const struct lang_code *w)
 	lang_field(w, R1, TARGET(shape.position_size));
 	code_jump_imm(c, BPF_JNE, R1, 4, wide);
 	get_of_frame(w, R1, 4, TARGET(shape.position));
-	gen_extend(w->g, R1, 4, true);
+	code_extend(w->g->code, R1, 4, true);
 	code_jump(c, has);
 	code_bind(c, wide);
 	get_of_frame(w, TMP2, 8, TARGET(shape.position));
@@ -263,7 +263,7 @@ static void open_stack(const struct lang_code *w)
 	lang_field(w, R1, TARGET(shape.last));
 	code_alu(c, BPF_ADD, TMP2, R1);
 	lang_read(w, 4, w->unreadable);
-	gen_extend(w->g, R1, 4, true);
+	code_extend(w->g->code, R1, 4, true);
 	code_jump_imm(c, BPF_JSGT, R1, LANG_BLOCK_MOST, w->unreadable);
 	lang_set(w, CELL_NUMBER, R1);
 	find_use(w);

@@ -32,7 +32,7 @@ static void adopt_from_parent(const struct lang_code *w, int64_t kind)
 	const struct lang_places *p = &w->g->world->lang_places;
 	struct code *c = w->c;
 
-	if (!p->knows_forks || w->g->world->ns_ino) {
+	if (!p->knows_forks || w->g->world->filter.ns_ino) {
 		code_jump(c, w->no_runtime);
 		return;
 	}
@@ -113,7 +113,7 @@ static void adopt_from_file(const struct lang_code *w, int64_t kind, int none)
 		code_jump(c, none);
 		code_bind(c, is_kind);
 	}
-	gen_copy(w->g, SCRATCH, copy, TMP, 0, sizeof(struct lang_target));
+	code_copy(w->g->code, SCRATCH, copy, TMP, 0, sizeof(struct lang_target));
 	lang_field(w, R1, TARGET(root));
 	code_jump_imm(c, BPF_JEQ, R1, 0, fixed);
 	lang_get(w, R2, CELL_STATE);
@@ -141,7 +141,7 @@ void lang_find_target(const struct lang_code *w, int64_t kind)
 	code_store_imm(c, 4, SCRATCH, w->frames - HEAD_SIZE, 0);
 	lang_zero(w, CELL_COUNT);
 	lang_zero(w, CELL_ROUNDS);
-	gen_pid(w->g, false);
+	code_pid(w->g->code, &w->g->world->filter, false);
 	code_store(c, 4, SCRATCH, w->frames - HEAD_SIZE + 4, R0);
 	lang_set(w, CELL_NUMBER, R0);
 	look_up(w, kind, none);

@@ -38,7 +38,7 @@ void gen_loop(struct gen *g, const struct insn *in)
 	struct spill counter = g->frame->counters[in - g->clause->code];
 
 	code_const(g->code, R1, in->imm);
-	code_store(g->code, 8, gen_base(counter), counter.offset, R1);
+	code_store(g->code, 8, spill_base(counter), counter.offset, R1);
 }
 
 /* The end of the OP_LOOP at in->target. Without may_goto the verifier follows all rounds, up to its
@@ -48,9 +48,9 @@ void gen_next(struct gen *g, const struct insn *in)
 	struct spill counter = g->frame->counters[in->target];
 	int end = code_label(g->code);
 
-	code_load(g->code, 8, R1, gen_base(counter), counter.offset);
+	code_load(g->code, 8, R1, spill_base(counter), counter.offset);
 	code_alu_imm(g->code, BPF_SUB, R1, 1);
-	code_store(g->code, 8, gen_base(counter), counter.offset, R1);
+	code_store(g->code, 8, spill_base(counter), counter.offset, R1);
 	code_jump_imm(g->code, BPF_JEQ, R1, 0, end);
 	if (g->world->loops == LOOPS_MAY_GOTO)
 		code_may_goto(g->code, end);
@@ -103,7 +103,7 @@ static int add_body(struct gen *g, uint32_t at, const struct store_map *map)
 /* What the function gets, and the word that it leaves. */
 static void before_call(struct gen *g, struct spill word)
 {
-	code_store_imm(g->code, 8, gen_base(word), word.offset, 0);
+	code_store_imm(g->code, 8, spill_base(word), word.offset, 0);
 	code_store(g->code, 8, FRAME, STACK_CTX, CTX);
 	code_store(g->code, 8, FRAME, STACK_SCRATCH, SCRATCH);
 }
@@ -116,7 +116,7 @@ static void after_call(struct gen *g, uint32_t at)
 	bool *out = find_exits(g, at + 1, g->clause->code[at].target - 1);
 	int none = code_label(c);
 
-	code_load(c, 8, R1, gen_base(word), word.offset);
+	code_load(c, 8, R1, spill_base(word), word.offset);
 	code_jump_imm(c, BPF_JEQ, R1, 0, none);
 	for (uint32_t i = 0; out && i < g->clause->insn_count; i++)
 		if (out[i])
@@ -177,7 +177,7 @@ void gen_each_call(struct gen *g, const struct insn *in, uint32_t at)
 static void leave_at(struct gen *g, int label, struct spill word, uint32_t insn)
 {
 	code_bind(g->code, label);
-	code_store_imm(g->code, 8, gen_base(word), word.offset, (int32_t)insn + 1);
+	code_store_imm(g->code, 8, spill_base(word), word.offset, (int32_t)insn + 1);
 	code_const(g->code, R0, 1);
 	code_exit(g->code);
 }

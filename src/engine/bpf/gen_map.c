@@ -101,7 +101,8 @@ static void write_entry(struct gen *g, const struct gen_entry *at, const struct 
 
 	if (at->map->stacks_size) {
 		if (value)
-			gen_copy(g, SCRATCH, entry.offset, gen_base(*value), value->offset, size);
+			code_copy(g->code, SCRATCH, entry.offset, spill_base(*value), value->offset,
+				  size);
 		else
 			gen_zero(g, entry, 0, size);
 		gen_copy_stacks(g, at, entry.offset + (int32_t)size);
@@ -471,12 +472,12 @@ void gen_map(struct gen *g, const struct insn *in)
 		return;
 	}
 	done = code_label(g->code);
-	gen_count_running(g, CONTROL_IN_MAPS, 1);
+	control_count_running(g->code, g->world->control_fd, CONTROL_IN_MAPS, 1);
 	twin = gen_twin(g, s);
 	map_operation(g, in, s);
 	code_jump(g->code, done);
 	code_bind(g->code, twin);
 	map_operation(g, in, s->twin);
 	code_bind(g->code, done);
-	gen_count_running(g, CONTROL_IN_MAPS, -1);
+	control_count_running(g->code, g->world->control_fd, CONTROL_IN_MAPS, -1);
 }

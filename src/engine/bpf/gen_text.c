@@ -17,8 +17,8 @@
 
 static void set_head(struct gen *g, struct spill s, uint32_t len, uint32_t flags)
 {
-	code_store_imm(g->code, 4, gen_base(s), s.offset, (int32_t)len);
-	code_store_imm(g->code, 4, gen_base(s), s.offset + 4, (int32_t)flags);
+	code_store_imm(g->code, 4, spill_base(s), s.offset, (int32_t)len);
+	code_store_imm(g->code, 4, spill_base(s), s.offset + 4, (int32_t)flags);
 }
 
 /* An empty text with these flags. */
@@ -72,9 +72,9 @@ static void set_length(struct gen *g, const struct insn *in)
 	uint32_t size = gen_slot_type(g, in->s)->size;
 	int done = code_label(c);
 
-	gen_limit(g, R0, (int32_t)size);
-	code_store(c, 4, gen_base(s), s.offset, R0);
-	code_store(c, 4, gen_base(s), s.offset + 4, R2);
+	code_limit(g->code, R0, (int32_t)size);
+	code_store(c, 4, spill_base(s), s.offset, R0);
+	code_store(c, 4, spill_base(s), s.offset + 4, R2);
 	gen_address(g, R1, s, HEAD_SIZE);
 	code_alu(c, BPF_ADD, R1, R0);
 	code_store_imm(c, 8, R1, 0, 0); /* TEXT_SLOP */
@@ -135,7 +135,7 @@ static void get_limit(struct gen *g, const struct insn *in)
 		return;
 	}
 	gen_get(g, TMP2, in->b);
-	gen_limit(g, TMP2, text_limit(g, in));
+	code_limit(g->code, TMP2, text_limit(g, in));
 }
 
 /* R2 = TEXT_CUT, unless the script asked for no more than the limit. */
@@ -219,7 +219,7 @@ void gen_str(struct gen *g, const struct insn *in)
 	code_bind(c, done);
 }
 
-/* The same as gen_limit(), and TMP2 says that something was cut. */
+/* The same as code_limit(), and TMP2 says that something was cut. */
 static void limit_cut(struct gen *g, int reg, int32_t most)
 {
 	int fits = code_label(g->code);
@@ -274,11 +274,11 @@ void gen_literal(struct gen *g, const struct insn *in)
 		int32_t to = s.offset + HEAD_SIZE + (int32_t)at;
 
 		if (word == (uint64_t)(int32_t)word) {
-			code_store_imm(c, 8, gen_base(s), to, (int32_t)word);
+			code_store_imm(c, 8, spill_base(s), to, (int32_t)word);
 			continue;
 		}
 		code_const(c, R1, (int64_t)word);
-		code_store(c, 8, gen_base(s), to, R1);
+		code_store(c, 8, spill_base(s), to, R1);
 	}
 	if (g->frame->padded[in->s] && at < size)
 		gen_zero(g, s, HEAD_SIZE + (int32_t)at, size - at);
@@ -297,12 +297,12 @@ void gen_append(struct gen *g, const struct insn *in)
 	if (g->frame->padded[in->s] && keep < looked_at)
 		code_helper(c, BPF_FUNC_probe_read_kernel, MEM(s, HEAD_SIZE + (int32_t)keep),
 			    IMM(looked_at - keep), MAP_VALUE(g->world->zeros_fd, 0));
-	code_load(c, 4, TMP2, gen_base(s), s.offset + FLAGS_AT);
-	code_load(c, 4, R2, gen_base(t), t.offset + FLAGS_AT);
+	code_load(c, 4, TMP2, spill_base(s), s.offset + FLAGS_AT);
+	code_load(c, 4, R2, spill_base(t), t.offset + FLAGS_AT);
 	code_alu(c, BPF_OR, TMP2, R2);
 	code_alu_imm(c, BPF_AND, TMP2, TEXT_CUT);
-	code_load(c, 4, TMP, gen_base(s), s.offset + LENGTH_AT);
-	code_load(c, 4, R2, gen_base(t), t.offset + LENGTH_AT);
+	code_load(c, 4, TMP, spill_base(s), s.offset + LENGTH_AT);
+	code_load(c, 4, R2, spill_base(t), t.offset + LENGTH_AT);
 	limit_cut(g, TMP, (int32_t)keep);
 	limit_cut(g, R2, (int32_t)(room - keep));
 	gen_address(g, R1, s, HEAD_SIZE);
@@ -323,17 +323,17 @@ void gen_push(struct gen *g, const struct insn *in)
 	int full = code_label(c), done = code_label(c);
 
 	gen_get(g, TMP, in->a);
-	code_load(c, 4, R2, gen_base(s), s.offset + LENGTH_AT);
+	code_load(c, 4, R2, spill_base(s), s.offset + LENGTH_AT);
 	code_jump_imm(c, BPF_JGE, R2, (int32_t)gen_slot_type(g, in->s)->size, full);
 	gen_address(g, R1, s, HEAD_SIZE);
 	code_alu(c, BPF_ADD, R1, R2);
 	code_store_imm(c, 8, R1, 1, 0);
 	code_store(c, 1, R1, 0, TMP);
 	code_alu_imm(c, BPF_ADD, R2, 1);
-	code_store(c, 4, gen_base(s), s.offset + LENGTH_AT, R2);
+	code_store(c, 4, spill_base(s), s.offset + LENGTH_AT, R2);
 	code_jump(c, done);
 	code_bind(c, full);
-	code_store_imm(c, 4, gen_base(s), s.offset + FLAGS_AT, TEXT_CUT);
+	code_store_imm(c, 4, spill_base(s), s.offset + FLAGS_AT, TEXT_CUT);
 	code_bind(c, done);
 }
 
@@ -342,10 +342,10 @@ void gen_mark(struct gen *g, const struct insn *in)
 	struct code *c = g->code;
 	struct spill s = gen_slot(g, in->s), t = gen_slot(g, in->t);
 
-	code_load(c, 4, R1, gen_base(s), s.offset + FLAGS_AT);
-	code_load(c, 4, R2, gen_base(t), t.offset + FLAGS_AT);
+	code_load(c, 4, R1, spill_base(s), s.offset + FLAGS_AT);
+	code_load(c, 4, R2, spill_base(t), t.offset + FLAGS_AT);
 	code_alu(c, BPF_OR, R1, R2);
-	code_store(c, 4, gen_base(s), s.offset + FLAGS_AT, R1);
+	code_store(c, 4, spill_base(s), s.offset + FLAGS_AT, R1);
 }
 
 /* In: R0 is what a read of a kernel text of at most `most` bytes returned. A failed read is an
@@ -403,11 +403,11 @@ void gen_stack(struct gen *g, const struct insn *in)
 	code_const(c, R0, 0);
 	code_bind(c, ok);
 	code_alu_imm(c, BPF_RSH, R0, 3);
-	code_store(c, 4, gen_base(s), s.offset, R0);
+	code_store(c, 4, spill_base(s), s.offset, R0);
 	code_const(c, R0, 0);
 	if (user)
-		gen_pid(g, false);
-	code_store(c, 4, gen_base(s), s.offset + 4, R0);
+		code_pid(g->code, &g->world->filter, false);
+	code_store(c, 4, spill_base(s), s.offset + 4, R0);
 }
 
 /* A text field of a tracepoint: at a fixed place, or at one given by a word of offset and length.

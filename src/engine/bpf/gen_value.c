@@ -14,7 +14,7 @@ void gen_unary(struct gen *g, const struct insn *in)
 	case OP_NEG: code_alu_imm(g->code, BPF_NEG, R1, 0); break;
 	case OP_NOT: code_alu_imm(g->code, BPF_XOR, R1, -1); break;
 	case OP_ZEXT:
-	case OP_SEXT: gen_extend(g, R1, in->imm, in->op == OP_SEXT); break;
+	case OP_SEXT: code_extend(g->code, R1, in->imm, in->op == OP_SEXT); break;
 	default: break; /* OP_MOV */
 	}
 	gen_set(g, in->d, R1);
@@ -154,14 +154,14 @@ void gen_put_word(struct gen *g, const struct insn *in)
 	struct spill s = gen_slot(g, in->s);
 
 	gen_get(g, R1, in->a);
-	code_store(g->code, 8, gen_base(s), s.offset + (int32_t)in->imm, R1);
+	code_store(g->code, 8, spill_base(s), s.offset + (int32_t)in->imm, R1);
 }
 
 void gen_get_word(struct gen *g, const struct insn *in)
 {
 	struct spill s = gen_slot(g, in->s);
 
-	code_load(g->code, 8, R1, gen_base(s), s.offset + (int32_t)in->imm);
+	code_load(g->code, 8, R1, spill_base(s), s.offset + (int32_t)in->imm);
 	gen_set(g, in->d, R1);
 }
 
@@ -176,8 +176,8 @@ static void copy_slot(struct gen *g, const struct insn *in, int32_t to, int32_t 
 {
 	struct spill s = gen_slot(g, in->s), t = gen_slot(g, in->t);
 
-	gen_copy(g, gen_base(s), s.offset + to, gen_base(t), t.offset + from,
-		 (uint32_t)type_memory(gen_slot_type(g, smaller)));
+	code_copy(g->code, spill_base(s), s.offset + to, spill_base(t), t.offset + from,
+		  (uint32_t)type_memory(gen_slot_type(g, smaller)));
 }
 
 void gen_copy_slot(struct gen *g, const struct insn *in)

@@ -335,7 +335,7 @@ void gen_walk(struct gen *g, const struct insn *in)
 	w.at = w.slot.offset + HEAD_SIZE + (int32_t)size;
 	if (g->frame->padded[in->s])
 		gen_zero(g, w.slot, HEAD_SIZE, size);
-	gen_pid(g, false);
+	code_pid(g->code, &g->world->filter, false);
 	walk_store(&w, WALK_PID, R0);
 	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(g->world->walk.processes_fd),
 		    MEM(in_scratch(w.at + WALK_PID), 0));

@@ -136,7 +136,7 @@ void bpf_learn(struct engine *engine);
 
 /* follow.c: the set of followed processes, kept by two small programs of our own in the kernel. A
  * child is in the set before it runs its first instruction, so none of its events is missed. */
-/* The set, empty: world->pids_fd. The traced process itself is known by its pid. */
+/* The set, empty: world->filter.followed_fd. The traced process itself is known by its pid. */
 int follow_open(struct gen_world *w, struct diag *d);
 /* Begin to follow; the links go to `l`. */
 int follow_attach(const struct gen_world *w, struct features *f, struct links *l, struct diag *d);

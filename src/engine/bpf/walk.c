@@ -154,15 +154,13 @@ int walk_open(struct bpf_engine *e, struct diag *d)
 int walk_attach(struct bpf_engine *e, struct diag *d)
 {
 	struct kernel_program k = {.type = BPF_PROG_TYPE_RAW_TRACEPOINT, .name = "nopal_exec"};
-	struct gen g = {.world = &e->world};
 	int fd, link, err;
 	struct code c;
 
 	if (e->world.walk.processes_fd < 0)
 		return 0;
 	code_init(&c);
-	g.code = &c;
-	gen_pid(&g, false);
+	code_pid(&c, &e->world.filter, false);
 	code_store(&c, 8, FRAME, STACK_KEY, R0);
 	code_helper(&c, BPF_FUNC_map_delete_elem, MAP(e->world.walk.processes_fd),
 		    SUM(FRAME, STACK_KEY));
