@@ -2,7 +2,6 @@
 #include "engine/bpf/attach.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -15,24 +14,6 @@
 #define UPROBE_TYPE   "/sys/bus/event_source/devices/uprobe/type"
 #define NOT_SUPPORTED 524 /* the kernel's ENOTSUPP, which no header has */
 #define REF_CTR_SHIFT 32
-#define CLOSERS	      64
-#define CLOSER_STACK  (64u << 10)
-
-int links_keep(struct links *l, int fd)
-{
-	if (array_grow(l->fds, l->count, l->cap)) {
-		close(fd);
-		return -ENOMEM;
-	}
-	l->fds[l->count++] = fd;
-	return 0;
-}
-
-void links_cut(struct links *l, size_t first)
-{
-	while (l->count > first)
-		close(l->fds[--l->count]);
-}
 
 /* What the kernel itself counts in; the others are raised by semaphores.c. */
 static uint64_t kernel_semaphore(const struct attach *at)
@@ -75,38 +56,6 @@ static int link_multi(struct links *l, const struct attach_options *o, const str
 }
 
 /* ---- perf events */
-
-int links_event_type(const char *path)
-{
-	FILE *f = fopen(path, "re");
-	int type = -1;
-
-	if (!f && errno == EMFILE && file_raise_limit())
-		f = fopen(path, "re");
-	if (!f)
-		return -errno;
-	if (fscanf(f, "%d", &type) != 1)
-		type = -ENOENT;
-	fclose(f);
-	return type;
-}
-
-int links_event(struct links *l, int program_fd, int event, uint64_t cookie, struct features *f)
-{
-	int link = feature_has(f, FEATURE_COOKIE) ? kernel_link_perf(program_fd, event, cookie)
-						  : -EINVAL;
-
-	if (link >= 0) { /* it holds the event */
-		close(event);
-		return links_keep(l, link);
-	}
-	if (!cookie && !ioctl(event, PERF_EVENT_IOC_SET_BPF, program_fd) &&
-	    !ioctl(event, PERF_EVENT_IOC_ENABLE, 0))
-		return links_keep(l, event);
-	link = cookie ? link : -errno;
-	close(event);
-	return link;
-}
 
 static int link_perf(struct links *l, const struct attach_options *o, const struct unit *u,
 		     const struct unit_site *site, int program_fd, int type)
@@ -217,45 +166,6 @@ int attach_unit(struct links *l, const struct attach_options *o, const struct un
 		err = attach_file(l, o, u, u->sites + at, end - at, program_fd, d);
 	}
 	return err;
-}
-
-/* ---- closing */
-
-struct closing {
-	const int *fds;
-	size_t count, next;
-};
-
-static void *close_some(void *arg)
-{
-	struct closing *c = arg;
-	size_t i;
-
-	while ((i = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED)) < c->count)
-		close(c->fds[i]);
-	return NULL;
-}
-
-/* Closing a uprobe_multi link waits for a grace period of the kernel. Links of 40 files take 2 s
- * one after the other, and as long as one of them, 0.1 s, when all are closed at once. */
-void links_close(struct links *l)
-{
-	struct closing c = {.fds = l->fds, .count = l->count};
-	pthread_t threads[CLOSERS];
-	pthread_attr_t attr;
-	size_t started = 0;
-
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, CLOSER_STACK);
-	while (started < CLOSERS && started + 1 < l->count &&
-	       !pthread_create(&threads[started], &attr, close_some, &c))
-		started++;
-	close_some(&c);
-	while (started)
-		pthread_join(threads[--started], NULL);
-	pthread_attr_destroy(&attr);
-	free(l->fds);
-	*l = (struct links){0};
 }
 
 /* ---- Programs of callers */

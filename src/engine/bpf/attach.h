@@ -6,15 +6,8 @@
 #include <sys/types.h>
 
 #include "engine/bpf/kernel.h"
+#include "engine/bpf/links.h"
 #include "engine/bpf/unit.h"
-
-/* Open links, which is all that holds our probes: when their fds are gone, by whatever way, so are
- * the probes and the raised semaphores. */
-struct links {
-	int *fds;
-	size_t count, cap;
-	bool is_slow; /* some are perf events of uprobes: see stop.c */
-};
 
 struct attach_options {
 	struct features *features;
@@ -23,17 +16,11 @@ struct attach_options {
 	bool follows;  /* ... and in its children */
 };
 
-/* The links take over the descriptor; -ENOMEM closes it. */
-int links_keep(struct links *l, int fd);
 int attach_unit(struct links *l, const struct attach_options *o, const struct unit *u,
 		int program_fd, struct diag *d);
 /* attach_kinds.c: what has no site in a file. */
 int attach_other(struct links *l, const struct attach_options *o, const struct unit *u,
 		 int program_fd, struct diag *d);
-/* The program to one event of perf, which is taken over, with a cookie where the kernel can. */
-int links_event(struct links *l, int program_fd, int event, uint64_t cookie, struct features *f);
-/* The number in such a file of /sys; -errno. */
-int links_event_type(const char *path);
 /* What an error of attaching means. */
 const char *attach_meaning(int err);
 /* A program that a user of the library has loaded, for every site of one probe. */
@@ -50,11 +37,6 @@ int attach_caller(struct links *l, const struct caller_program *c, struct attach
 		  size_t *count, struct diag *d);
 /* Attach a program to one tracepoint by its number. */
 int attach_tracepoint(struct links *l, int program_fd, uint32_t id);
-/* Close those from number `first` on. */
-void links_cut(struct links *l, size_t first);
-/* Close all. Perf events take the kernel a tenth of a second each, so many are closed at once. */
-void links_close(struct links *l);
-
 /* ---- sites.c: Sites that must not be probed: where a probe would break the program, or fail in a
  * way that is hard to understand. They are found by reading the bytes there, and are skipped with a
  * warning; a probe that was asked for by its name and has no other site is an error.

@@ -184,8 +184,8 @@ static int make_control(struct bpf_engine *e, const struct program *p, struct di
 	e->unsent = calloc(e->world.control_count, sizeof(*e->unsent));
 	if (!e->unsent)
 		return -ENOMEM;
-	err = store_make_memory("control", 8 * (size_t)control_words(e, p), &e->world.control_fd,
-				&memory, &e->control_size, d);
+	err = map_make_memory("control", 8 * (size_t)control_words(e, p), &e->world.control_fd,
+			      &memory, &e->control_size, d);
 	e->control = memory;
 	return err;
 }
@@ -201,7 +201,7 @@ static int make_array(int *fd, const char *name, uint32_t size, uint32_t entries
 
 	if (*fd >= 0)
 		close(*fd);
-	*fd = store_make_map(&m, d);
+	*fd = map_make(&m, d);
 	return *fd < 0 ? *fd : 0;
 }
 

@@ -18,7 +18,7 @@
 
 int follow_open(struct gen_world *w, struct diag *d)
 {
-	return store_make_hash("processes", 8, 8, PROCESSES, &w->filter.followed_fd, d);
+	return map_make_hash("processes", 8, 8, PROCESSES, &w->filter.followed_fd, d);
 }
 
 static const struct trace_field *find_field(const struct trace_event *e, const char *name)

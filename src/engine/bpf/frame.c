@@ -35,16 +35,6 @@
 #define FEW_BRANCHES 12	       /* the paths through them are few enough to be followed one by one */
 #define SCRATCH_MOST (2 << 20) /* bytes: a dozen of the longest texts in one record */
 
-bool type_is_text(const struct type *t)
-{
-	return t->kind == TYPE_STR || t->kind == TYPE_BUF;
-}
-
-uint32_t slot_used(const struct type *t)
-{
-	return (uint32_t)type_memory(t) + (type_is_text(t) ? TEXT_SLOP : 0);
-}
-
 /* The bytes of a record that is packed around a slot: before it, and from it on; 0: none is. */
 struct around {
 	uint32_t before, rest;

@@ -13,12 +13,11 @@
 
 #include "engine/bpf/control.h"
 #include "engine/bpf/pids.h"
+#include "engine/bpf/sizes.h"
 #include "engine/bpf/spill.h"
 #include "engine/bpf/store.h"
 #include "engine/bpf/unit.h"
 
-#define STAMP_SIZE    8 /* of the time after a record; not more than TEXT_SLOP */
-#define TEXT_SLOP     8 /* bytes after the text of a slot, so that a read can see it was too long */
 #define GEN_WALK_SIZE 200  /* bytes that a walk needs after the frames of a user stack */
 #define LANG_WORK     9216 /* after the frames of a script's stack: what gen_lang.c works with */
 
@@ -135,9 +134,6 @@ struct gen {
 /* frame.c */
 int frame_plan(struct arena *a, const struct program *p, const struct clause *c, enum loops loops,
 	       struct frame *out);
-bool type_is_text(const struct type *t);
-/* Bytes of a slot that mean something: its memory, and the zeros after a text. */
-uint32_t slot_used(const struct type *t);
 
 /* May what is emitted now sleep? The kernel calls the body of a loop over a map under a lock. */
 static inline bool gen_may_sleep(const struct gen *g)
@@ -234,13 +230,4 @@ void gen_take_in(struct gen *g, const struct insn *in, const struct store *s);
 void gen_gather(struct gen *g, const struct type *t);
 void gen_conclude(struct gen *g, const struct type *t);
 void gen_percentile(struct gen *g, const struct type *t, int64_t millionths); /* R1 = it */
-/* gen_emit.c */
-/* How many formats before number `format` are control records: its counter. */
-uint32_t control_number(const struct program *p, uint32_t format);
-/* Largest record of a format, and whether all its fields have a fixed size. */
-uint32_t record_most(const struct format *f, bool *fixed);
-/* The first field of a format that is text or a stack, and where in the record it begins;
- * -1: none. */
-int record_first_variable(const struct format *f, uint32_t *before);
-
 #endif

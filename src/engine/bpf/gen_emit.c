@@ -15,38 +15,8 @@
 
 #include "program/record.h"
 
-#define RESERVE_MOST 1024u /* larger records are packed in scratch memory, too */
-#define WAKE_NEVER   1	   /* BPF_RB_NO_WAKEUP */
-#define WAKE_NOW     2	   /* BPF_RB_FORCE_WAKEUP */
-
-static bool is_variable(const struct type *t)
-{
-	return type_is_text(t) || type_is_stack(t);
-}
-
-uint32_t record_most(const struct format *f, bool *fixed)
-{
-	uint32_t total = sizeof(struct record_head);
-
-	*fixed = true;
-	for (unsigned i = 0; i < f->field_count; i++) {
-		total += (uint32_t)type_memory(&f->fields[i]);
-		*fixed &= !is_variable(&f->fields[i]);
-	}
-	*fixed &= total <= RESERVE_MOST;
-	return total;
-}
-
-int record_first_variable(const struct format *f, uint32_t *before)
-{
-	*before = sizeof(struct record_head);
-	for (unsigned i = 0; i < f->field_count; i++) {
-		if (is_variable(&f->fields[i]))
-			return (int)i;
-		*before += (uint32_t)type_memory(&f->fields[i]);
-	}
-	return -1;
-}
+#define WAKE_NEVER 1 /* BPF_RB_NO_WAKEUP */
+#define WAKE_NOW   2 /* BPF_RB_FORCE_WAKEUP */
 
 /* R0 = wake-up flags of a record of R2 bytes. Asking how full the ring is costs a call. So each CPU
  * asks only after it has sent a sixteenth of the ring divided by the number of CPUs: all of them
@@ -81,15 +51,6 @@ static void choose_wakeup(struct gen *g, const struct format *f)
 	code_jump_imm(c, BPF_JLT, R1, (int32_t)(g->world->ring_bytes / 4), done);
 	code_const(c, R0, WAKE_NOW);
 	code_bind(c, done);
-}
-
-uint32_t control_number(const struct program *p, uint32_t format)
-{
-	uint32_t number = 0;
-
-	for (uint32_t i = 0; i < format; i++)
-		number += format_is_control(&p->formats[i]);
-	return number;
 }
 
 /* A record that found the ring full: data is lost and counted, control is kept as a count, from
@@ -231,7 +192,7 @@ static void emit_packed(struct gen *g, const struct insn *in, const struct forma
 	for (unsigned i = 0; i < in->field_count; i++) {
 		const struct type *t = &f->fields[i];
 
-		if (is_variable(t)) {
+		if (type_is_variable(t)) {
 			pack_variable(g, t, gen_slot(g, in->fields[i].slot), (int)i == first, &p);
 			continue;
 		}

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "engine/bpf/kernel.h"
+#include "engine/bpf/make_map.h"
 
 /* One kernel map and its shape: maps of one shape can be in one array. */
 struct member {
@@ -42,7 +42,7 @@ static int make_array(const struct member *members, uint32_t count, struct diag 
 			       .max_entries = count,
 			       .inner_fd = members->map->fd,
 			       .name = "maps"};
-	int fd = store_make_map(&m, d), err = 0;
+	int fd = map_make(&m, d), err = 0;
 
 	if (fd < 0)
 		return fd;

@@ -4,7 +4,7 @@
 
 #include "engine/bpf/attach.h"
 #include "engine/bpf/gen.h"
-#include "engine/bpf/kernel.h"
+#include "engine/bpf/make_map.h"
 #include "engine/bpf/semaphores.h"
 
 /* ring.c: the reader of a BPF ring buffer. It is mapped once, not twice in a row as usual, since

@@ -28,7 +28,7 @@ static int make_map(int *fd, enum bpf_map_type type, uint32_t key, uint32_t valu
 			       .max_entries = entries,
 			       .name = name};
 
-	*fd = store_make_map(&m, d);
+	*fd = map_make(&m, d);
 	return *fd < 0 ? *fd : 0;
 }
 

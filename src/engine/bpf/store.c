@@ -8,13 +8,11 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "engine/bpf/kernel.h"
+#include "engine/bpf/make_map.h"
 
-#define NO_PREALLOC 1u	       /* the kernel would allocate max_entries keys and values at once */
-#define MAPPABLE    (1u << 10) /* BPF_F_MMAPABLE */
-#define BATCH	    256u       /* entries read by one system call */
-#define BATCH_MOST  (1u << 20)
-#define SINGLE_KEY  8u /* bytes of the key of a map without keys */
+#define BATCH	   256u /* entries read by one system call */
+#define BATCH_MOST (1u << 20)
+#define SINGLE_KEY 8u /* bytes of the key of a map without keys */
 
 uint32_t store_key_size(const struct type *t, bool is_short)
 {
@@ -49,58 +47,6 @@ uint64_t extreme_mask(const struct type *t)
 	return type_aggregation(t)->join == JOIN_LEAST ? ~mask : mask;
 }
 
-int store_make_map(const struct kernel_map *m, struct diag *d)
-{
-	int fd = kernel_map_create(m);
-
-	if (fd < 0) /* that of the script's `@` has no name */
-		diag_error(d, fd, "map",
-			   "cannot create BPF map '%s' (%u entries of %u + %u bytes): %s",
-			   *m->name ? m->name : "@", m->max_entries, m->key_size, m->value_size,
-			   fd == -EPERM ? rights_denied() : strerror(-fd));
-	if (fd == -EMFILE)
-		diag_hint(d, "each map and each site needs a file descriptor: raise the limit "
-			     "with ulimit -n");
-	return fd;
-}
-
-int store_make_hash(const char *name, uint32_t key, uint32_t value, uint32_t entries, int *fd,
-		    struct diag *d)
-{
-	struct kernel_map m = {.type = BPF_MAP_TYPE_HASH,
-			       .key_size = key,
-			       .value_size = value,
-			       .max_entries = entries,
-			       .flags = NO_PREALLOC,
-			       .name = name};
-
-	*fd = store_make_map(&m, d);
-	return *fd < 0 ? *fd : 0;
-}
-
-int store_make_memory(const char *name, size_t bytes, int *fd, void **memory, size_t *mapped,
-		      struct diag *d)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	struct kernel_map m = {.type = BPF_MAP_TYPE_ARRAY,
-			       .key_size = 4,
-			       .value_size = (uint32_t)bytes,
-			       .max_entries = 1,
-			       .flags = MAPPABLE,
-			       .name = name};
-
-	*fd = store_make_map(&m, d);
-	if (*fd < 0)
-		return *fd;
-	*mapped = (bytes + page - 1) & ~(page - 1);
-	*memory = mmap(NULL, *mapped, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
-	if (*memory != MAP_FAILED)
-		return 0;
-	*memory = NULL;
-	return diag_error(d, -errno, "map", "cannot map the memory of BPF map '%s': %s", name,
-			  strerror(errno));
-}
-
 /* What an entry has after its key. */
 static uint32_t entry_size(const struct store *s, const struct store_map *map)
 {
@@ -132,7 +78,7 @@ static int make_store_map(const struct store *s, struct store_map *map, struct d
 		m.max_entries = 1;
 		m.flags = 0;
 	}
-	map->fd = store_make_map(&m, d);
+	map->fd = map_make(&m, d);
 	return map->fd < 0 ? map->fd : 0;
 }
 

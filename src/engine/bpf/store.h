@@ -65,17 +65,6 @@ uint32_t store_stacks_size(const struct type *t, bool is_short);
 /* value ^ mask is ordered by unsigned comparison so that the wanted extreme is the greatest. */
 uint64_t extreme_mask(const struct type *t);
 
-struct kernel_map;
-
-/* A kernel map's descriptor, or -errno with a message. */
-int store_make_map(const struct kernel_map *m, struct diag *d);
-/* A hash whose entries take memory as they come. */
-int store_make_hash(const char *name, uint32_t key, uint32_t value, uint32_t entries, int *fd,
-		    struct diag *d);
-/* An array of one entry of so many bytes, mapped here too, in whole pages: *mapped bytes. The
- * caller closes *fd and unmaps *memory, after an error what is not -1 and NULL. */
-int store_make_memory(const char *name, size_t bytes, int *fd, void **memory, size_t *mapped,
-		      struct diag *d);
 /* `is_shared`: an aggregate without keys has one value, not one for each CPU. `used` is word
  * `used_at` of the counters, which programs change, too. */
 int store_open(struct store *s, const struct map_def *def, bool is_shared, uint32_t used_at,

@@ -109,16 +109,16 @@ static int make_maps(struct bpf_engine *e, struct diag *d)
 					     e->options.pid ? MAPPINGS_LEAST : 8 * MAPPINGS_LEAST);
 	words = room_for_words(unwind_tables_words(e->options.unwind));
 	m->word_count = words + WALK_WORDS_AFTER;
-	err = store_make_memory("rows", m->word_count * sizeof(union unwind_word), &m->words_fd,
+	err = map_make_memory("rows", m->word_count * sizeof(union unwind_word), &m->words_fd,
 				&w->words, &w->word_bytes, d)
-		      ?: store_make_memory("rules", UNWIND_RULES_MOST * sizeof(struct unwind_rule),
+		      ?: map_make_memory("rules", UNWIND_RULES_MOST * sizeof(struct unwind_rule),
 				     &m->rules_fd, &w->rules, &w->rule_bytes, d)
-		      ?: store_make_memory("mappings",
+		      ?: map_make_memory("mappings",
 				     m->mapping_count * sizeof(struct unwind_mapping),
 				     &m->mappings_fd, &w->mappings, &w->mapping_bytes, d)
-		      ?: store_make_hash("processes", 8, sizeof(struct unwind_run), PROCESSES,
+		      ?: map_make_hash("processes", 8, sizeof(struct unwind_run), PROCESSES,
 				   &m->processes_fd, d)
-		      ?: store_make_hash("files", sizeof(struct unwind_file_key),
+		      ?: map_make_hash("files", sizeof(struct unwind_file_key),
 				   sizeof(struct unwind_file), FILES, &m->files_fd, d);
 	if (err)
 		return err;
