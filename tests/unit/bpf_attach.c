@@ -9,6 +9,7 @@
 #include "help/bpf.h"
 
 #include "engine/bpf/kernel.h"
+#include "engine/bpf/kernel_btf.h"
 #include "engine/bpf/inside.h"
 
 #define SKIP_WHERE_NOP5_IS_SAFE()                                          \

@@ -6,6 +6,7 @@
 
 #include "help/bpf.h"
 
+#include "engine/bpf/features.h"
 #include "engine/bpf/kernel.h"
 
 #define MIN64 INT64_MIN

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "engine/bpf/kernel.h"
+#include "engine/bpf/rights.h"
 
 #define UPROBE_TYPE   "/sys/bus/event_source/devices/uprobe/type"
 #define NOT_SUPPORTED 524 /* the kernel's ENOTSUPP, which no header has */

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "engine/bpf/kernel.h"
+#include "engine/bpf/features.h"
 #include "engine/bpf/links.h"
 #include "engine/bpf/unit.h"
 

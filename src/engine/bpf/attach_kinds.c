@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine/bpf/attach.h"
+#include "engine/bpf/kernel.h"
 #include "engine/engine.h"
 #include "find/tracefs.h"
 

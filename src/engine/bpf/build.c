@@ -266,7 +266,9 @@ int bpf_build(struct engine *engine, const struct program *p, struct diag *d)
 	if (!err && e->options.pid && e->options.follow_forks)
 		err = follow_open(&e->world, d);
 	if (!err)
-		err = walk_open(e, d) ?: lang_open(e, p, d);
+		err = user_walk_open(&e->world.user, &e->options, &e->features, d)
+			      ?: script_walk_open(&e->world.script, p, &e->features,
+						  e->world.has_may_goto, d);
 	return err ?: bpf_plan(e, p, &frames, &scratch, d) ?: bpf_scratch(e, scratch, d) ?:
 	       make_ring(e, p, d) ?: bpf_load(e, p, frames, false, d);
 }

@@ -34,13 +34,27 @@ static void do_without_filter(struct bpf_engine *e)
 		e->everybody = true;
 }
 
+/* ---- stacks of scripts */
+
+static void bpf_learn(struct engine *engine)
+{
+	struct bpf_engine *e = (struct bpf_engine *)engine;
+
+	script_walk_learn(&e->world.script, e->options.langs);
+}
+
+static void drain_definitions(struct bpf_engine *e)
+{
+	script_walk_drain(&e->world.script, e->options.langs);
+}
+
 /* ---- maps */
 
 static int bpf_map_each(void *self, uint32_t map, map_entry_fn *fn, void *arg)
 {
 	struct bpf_engine *e = self;
 
-	lang_drain(e);
+	drain_definitions(e);
 	return map < e->store_count ? store_each(&e->stores[map], e->world.cpus, fn, arg) : -EINVAL;
 }
 
@@ -49,7 +63,7 @@ static int bpf_map_take(void *self, uint32_t map, enum format_take what, map_ent
 {
 	struct bpf_engine *e = self;
 
-	lang_drain(e);
+	drain_definitions(e);
 	return map < e->store_count ? store_take(&e->stores[map], e->world.cpus, what, fn, arg,
 						 bpf_wait_for_maps, e)
 				    : -EINVAL;
@@ -91,13 +105,8 @@ static int bpf_open(const struct engine_options *options, struct engine **out, s
 	e->ring.fd = e->ring.wait_fd = -1;
 	e->world.control_fd = e->world.zeros_fd = e->world.scratch_fd = e->world.ring_fd = -1;
 	e->world.filter.followed_fd = -1;
-	e->world.walk = (struct gen_walk_maps){.words_fd = -1,
-					       .rules_fd = -1,
-					       .mappings_fd = -1,
-					       .processes_fd = -1,
-					       .files_fd = -1};
-	e->world.lang_fd = e->world.lang_files_fd = e->world.seen_fd = e->world.definitions_fd = -1;
-	e->definitions.fd = e->definitions.wait_fd = -1;
+	user_walk_init(&e->world.user);
+	script_walk_init(&e->world.script);
 	e->pause = PAUSE_FIRST;
 	features_init(&e->features);
 	e->world.filter.pids = options->pid ? &e->options.pid : options->pids;
@@ -169,9 +178,9 @@ static void bpf_close(struct engine *engine)
 	for (uint32_t i = 0; i < e->store_count; i++)
 		store_close(&e->stores[i]);
 	groups_close(&e->groups);
-	walk_close(e);
+	user_walk_close(&e->world.user, &e->options);
 	ring_close(&e->ring);
-	lang_close(e);
+	script_walk_close(&e->world.script);
 	if (e->control)
 		munmap(e->control, e->control_size);
 	close_fd(e->world.control_fd);
@@ -253,7 +262,7 @@ static int bpf_attach(struct engine *engine, struct diag *d)
 		err = follow_attach(&e->world, &e->features, &e->links, d);
 	else if (is_confined(e))
 		err = single_attach(&e->world, &e->links, d);
-	err = err ?: walk_attach(e, d) ?: sites_leave_out(e, e->first, true, d) ?: attach_from(e, e->first, false, d);
+	err = err ?: user_walk_attach(&e->world.user, &e->world.filter, &e->links, d) ?: sites_leave_out(e, e->first, true, d) ?: attach_from(e, e->first, false, d);
 	if (e->options.log)
 		features_log(&e->features, e->options.log);
 	if (err)
@@ -279,7 +288,8 @@ static int bpf_extend(struct engine *engine, const struct program *p, struct dia
 	int err;
 
 	e->before = (struct before_extend){first, e->uprobes.count, e->program};
-	err = bpf_renew(e, p, d) ?: lang_open(e, p, d) ?: bpf_plan(e, p, &frames, &scratch, d);
+	err = bpf_renew(e, p, d) ?: script_walk_open(&e->world.script, p, &e->features,
+						  e->world.has_may_goto, d) ?: bpf_plan(e, p, &frames, &scratch, d);
 	/* The first program may have had no probes at all, and so no scratch memory. */
 	err = err ?: bpf_scratch(e, scratch, d) ?: bpf_load(e, p, frames, true, d) ?:
 	      sites_leave_out(e, *first, false, d) ?: attach_from(e, *first, true, d);
@@ -417,7 +427,7 @@ static int take_one(void *arg, struct str bytes)
 		bytes.len -= sizeof(*time);
 		memcpy(time, bytes.ptr + bytes.len, sizeof(*time));
 	}
-	lang_drain(t->e);
+	drain_definitions(t->e);
 	return t->fn(t->arg, bytes);
 }
 
@@ -426,9 +436,10 @@ static int drain_now(struct bpf_engine *e, record_fn *fn, void *arg)
 	struct taken taken = {e, fn, arg};
 	int n, more;
 
-	lang_drain(e);
-	n = e->world.lang_fd >= 0 || e->program->is_stamped ? ring_drain(&e->ring, take_one, &taken)
-							    : ring_drain(&e->ring, fn, arg);
+	drain_definitions(e);
+	n = e->world.script.targets_fd >= 0 || e->program->is_stamped
+		    ? ring_drain(&e->ring, take_one, &taken)
+		    : ring_drain(&e->ring, fn, arg);
 	e->engine.time = 0;
 	if (n < 0)
 		return n;
@@ -451,7 +462,7 @@ static int bpf_drain(struct engine *engine, int timeout_ms, record_fn *fn, void 
 	struct bpf_engine *e = (struct bpf_engine *)engine;
 	int n = 0, left = timeout_ms;
 
-	lang_drain(e); /* also where there are no records: maps have stacks, too */
+	drain_definitions(e); /* also where there are no records: maps have stacks, too */
 	if (e->ring.fd < 0) {
 		struct timespec t = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
 

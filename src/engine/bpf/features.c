@@ -1,5 +1,5 @@
-/* Asking the kernel; see kernel.h. */
-#include "engine/bpf/kernel.h"
+/* Asking the kernel; see features.h. */
+#include "engine/bpf/features.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "engine/bpf/insn.h"
+#include "engine/bpf/kernel.h"
+#include "engine/bpf/kernel_btf.h"
 
 #define SLEEPABLE	       (1u << 4) /* BPF_F_SLEEPABLE */
 #define FUNC_GET_ATTACH_COOKIE 174

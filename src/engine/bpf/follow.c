@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "engine/bpf/kernel_btf.h"
 #include "find/tracefs.h"
 
 #define PROCESSES 65536u

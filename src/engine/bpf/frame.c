@@ -192,7 +192,7 @@ static void place_slots(struct plan *p)
 	for (uint32_t s = 0; s < p->clause->slot_count; s++) {
 		const struct type *t = &p->clause->slots[s].type;
 		const struct around *around = &p->around[s];
-		uint32_t size = slot_used(t) + (t->kind == TYPE_USTACK ? GEN_WALK_SIZE : 0);
+		uint32_t size = slot_used(t) + (t->kind == TYPE_USTACK ? USER_WALK_SIZE : 0);
 
 		if (!p->slots[s].used)
 			continue;
@@ -202,7 +202,7 @@ static void place_slots(struct plan *p)
 		if (type_is_text(t) && f->padded[s] && t->size > STORE_SHORT)
 			size += t->size;
 		if (t->kind == TYPE_LSTACK)
-			size += LANG_WORK;
+			size += SCRIPT_WALK_SIZE;
 		if (!f->is_lean && !type_is_text(t) && !type_is_stack(t) && size <= SMALL_SLOT &&
 		    f->stack - (int32_t)size >= STACK_END) {
 			f->stack -= (int32_t)size;

@@ -209,7 +209,7 @@ static gen_fn *const emitters[OP_COUNT_] = {
 	[OP_TEXT]      = gen_literal,   [OP_STR]      = gen_str,       [OP_BUF]       = gen_buf,
 	[OP_KBUF]      = gen_buf,
 	[OP_COMM]      = gen_comm,      [OP_USTACK]   = gen_stack,     [OP_KSTACK]    = gen_stack,
-	[OP_LSTACK]    = gen_lang,      [OP_PATH]     = gen_path,
+	[OP_LSTACK]    = gen_script_stack,      [OP_PATH]     = gen_path,
 	[OP_FIELD_STR] = gen_field_str, [OP_STRCMP]   = gen_strcmp,    [OP_LENGTH]    = gen_length,
 	[OP_BYTE]      = gen_byte,      [OP_APPEND]   = gen_append,
 	[OP_PUSH]      = gen_push,      [OP_MARK]     = gen_mark,
@@ -363,14 +363,32 @@ static int gen_clauses(struct gen *g, const struct frame *frames, int *entries, 
 	code_const(g->code, R0, 0);
 	code_exit(g->code);
 	gen_loop_bodies(g, frames);
-	gen_walk_bodies(g);
+	walk_bodies(&g->walks);
 	return g->err ? g->err : g->code->failed ? -ENOMEM : 0;
+}
+
+static struct walks walks_of(const struct gen_world *w, const struct unit *u, struct code *code)
+{
+	return (struct walks){.code = code,
+			      .user = &w->user,
+			      .script = &w->script,
+			      .pids = &w->filter,
+			      .zeros_fd = w->zeros_fd,
+			      .has_may_goto = w->has_may_goto,
+			      .registers = unit_is_uprobe(u)	 ? REGISTERS_IN_CONTEXT
+					   : u->kind == UNIT_RUN ? REGISTERS_NOWHERE
+								 : REGISTERS_OF_TASK};
 }
 
 int gen_unit(const struct gen_world *w, const struct unit *u, const struct frame *frames,
 	     struct code *code, struct diag *d)
 {
-	struct gen g = {.code = code, .world = w, .unit = u, .program = u->program, .diag = d};
+	struct gen g = {.code = code,
+			.world = w,
+			.unit = u,
+			.program = u->program,
+			.walks = walks_of(w, u, code),
+			.diag = d};
 	int *entries = calloc(u->program->clause_count + 1, sizeof(*entries));
 	int *labels = calloc(u->case_count + 1, sizeof(*labels));
 	int err = -ENOMEM;
@@ -378,7 +396,7 @@ int gen_unit(const struct gen_world *w, const struct unit *u, const struct frame
 	if (entries && labels)
 		err = gen_clauses(&g, frames, entries, labels, code_label(code));
 	free(g.bodies);
-	free(g.walks);
+	free(g.walks.bodies);
 	free(entries);
 	free(labels);
 	return err;

@@ -13,47 +13,12 @@
 
 #include "engine/bpf/control.h"
 #include "engine/bpf/pids.h"
+#include "engine/bpf/registers.h"
 #include "engine/bpf/sizes.h"
 #include "engine/bpf/spill.h"
 #include "engine/bpf/store.h"
 #include "engine/bpf/unit.h"
-
-#define GEN_WALK_SIZE 200  /* bytes that a walk needs after the frames of a user stack */
-#define LANG_WORK     9216 /* after the frames of a script's stack: what gen_lang.c works with */
-
-/* How a loop is written, by what the kernel has. */
-enum loops {
-	LOOPS_WALKED,	/* jumps: the verifier follows every round, up to its own limits */
-	LOOPS_CALLED,	/* bpf_loop calls the body, a function; since 5.17 */
-	LOOPS_MAY_GOTO, /* jumps, with one that the kernel bounds; since 6.9 */
-};
-
-/* What a walk over a user stack refers to: the memory of unwind/tables.h as maps. */
-struct gen_walk_maps {
-	int words_fd, rules_fd, mappings_fd; /* one entry each; -1: no walks, only frame pointers */
-	int processes_fd;		     /* hash: pid -> its run of mappings */
-	int files_fd;			     /* hash: device and inode -> where its rows are */
-	uint32_t word_count, mapping_count;  /* the latter is a power of two */
-	bool is_left_out;		     /* of the unit that is generated now */
-	enum loops loops;
-	/* In the kernel: offsets of a thread's list of returns that uretprobes wait for. `utask` 0:
-	 * they are not known. */
-	uint32_t utask, returns;
-	uint32_t return_stack, return_to, return_next;
-	/* ... and of what a mapping is kept in. */
-	bool finds_mappings;
-	bool finds_registers; /* of user mode, at other events than uprobes */
-	uint32_t vm_start, vm_end, vm_offset, vm_flags, vm_file;
-	uint32_t file_inode, inode_number, inode_super, super_device;
-};
-
-/* Bytes from the start of the kernel's structures: of struct task_struct up to `mm`, then of those
- * that lead to the file that the task runs. */
-struct lang_places {
-	bool knows_forks, knows_files;
-	uint32_t thread_pointer, parent, tgid, parent_exec, own_exec;
-	uint32_t mm, exe, code, inode, number, super, device;
-};
+#include "engine/bpf/walks.h"
 
 /* What the code of every unit refers to. */
 struct gen_world {
@@ -72,11 +37,9 @@ struct gen_world {
 	bool has_may_goto;   /* if there are stacks of scripts, or as keys; else not asked */
 	bool counts_running; /* in CONTROL_RUNNING, because detaching takes long; see stop.c */
 	enum loops loops;
-	struct gen_walk_maps walk;
+	struct user_walk user;
+	struct script_walk script;
 	struct pid_filter filter;
-	/* Stacks of scripts, see lang.c; -1: no clause has one. */
-	int lang_fd, lang_files_fd, seen_fd, definitions_fd;
-	struct lang_places lang_places;
 };
 
 /* The spill slots of a clause. */
@@ -101,17 +64,6 @@ struct loop_body {
 	bool in_map;		     /* it is, or is within, a loop over a map */
 };
 
-/* The rounds of a walk, or its look at a mapping, as a function that a helper calls. */
-struct walk_body {
-	enum { WALK_ROUNDS, WALK_ASKED, WALK_LANG } kind;
-	struct spill slot;
-	int32_t at; /* what it works with, in scratch memory */
-	uint32_t depth;
-	bool may_sleep, is_raw;
-	bool marks, in_map; /* of WALK_LANG */
-	int label;
-};
-
 struct gen {
 	struct code *code;
 	const struct gen_world *world;
@@ -125,8 +77,7 @@ struct gen {
 	bool in_map;		  /* in a loop over a map, where nothing may sleep */
 	struct loop_body *bodies; /* functions that are still to be emitted */
 	size_t body_count, body_cap;
-	struct walk_body *walks; /* likewise */
-	size_t walk_count, walk_cap;
+	struct walks walks; /* likewise, of walks over stacks */
 	struct diag *diag;
 	int err;
 };
@@ -169,8 +120,8 @@ gen_fn gen_const, gen_unary, gen_binary, gen_divide, gen_relation, gen_float_to_
 gen_fn gen_jump, gen_branch, gen_loop, gen_next, gen_return;
 gen_fn gen_arg, gen_reg, gen_field, gen_builtin, gen_load, gen_signal, gen_write;
 gen_fn gen_put_word, gen_get_word, gen_zero_slot, gen_copy_slot, gen_copy_part;
-gen_fn gen_literal, gen_append, gen_push, gen_mark, gen_str, gen_buf, gen_comm, gen_stack, gen_field_str, gen_kernel_str, gen_path, gen_strcmp;
-gen_fn gen_lang, gen_map, gen_emit;
+gen_fn gen_literal, gen_append, gen_push, gen_mark, gen_str, gen_buf, gen_comm, gen_stack, gen_script_stack, gen_field_str, gen_kernel_str, gen_path, gen_strcmp;
+gen_fn gen_map, gen_emit;
 /* clang-format on */
 
 /* gen_loop.c */
@@ -178,17 +129,6 @@ void gen_loop_call(struct gen *g, const struct insn *in, uint32_t at);
 void gen_each_call(struct gen *g, const struct insn *in, uint32_t at);
 /* The bodies that were called, once all other code is emitted. */
 void gen_loop_bodies(struct gen *g, const struct frame *frames);
-/* gen_walk.c */
-/* OP_USTACK, where it can be walked. */
-void gen_walk(struct gen *g, const struct insn *in);
-bool gen_can_walk(const struct gen *g);
-void gen_walk_bodies(struct gen *g);
-/* To be generated after the clauses. */
-void gen_add_walk_body(struct gen *g, const struct walk_body *b);
-/* gen_lang.c */
-void gen_lang_body(struct gen *g, const struct walk_body *b);
-/* Can it be walked on this machine at all? */
-bool gen_walk_knows_cpu(void);
 /* gen_map.c */
 /* R1 = the kernel map; may ruin R0 to R5. */
 void gen_take_map(struct gen *g, const struct store_map *map);
@@ -214,13 +154,6 @@ void gen_copy_stacks(struct gen *g, const struct gen_entry *at, int32_t to);
 /* At the start of a function that the kernel calls for an entry: TMP is the key, TMP2 the value;
  * both go where `in` wants them. */
 void gen_take_entry(struct gen *g, const struct insn *in, const struct store_map *map);
-/* registers.c */
-#define REG_NOT_SAVED (-1)
-/* Byte offset of a register in this machine's struct pt_regs, by its id; REG_NOT_SAVED: it is not
- * there, as xmm0 is not. */
-int saved_at(const struct arch *arch, int64_t id);
-/* engine_ops.unreadable: why the kernel cannot read this operand; NULL: it can. */
-const char *bpf_unreadable(const struct arch *arch, const struct operand *o);
 /* gen_compare.c */
 /* 8 bytes of a literal as this machine loads them; zeros after its end. */
 uint64_t gen_literal_word(struct str text, uint32_t at, uint32_t len);

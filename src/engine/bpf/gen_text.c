@@ -9,11 +9,10 @@
 
 #include <errno.h>
 
-#define PAGE	   4096
-#define COMM_SIZE  16
-#define STACK_USER 256 /* BPF_F_USER_STACK */
-#define LENGTH_AT  ((int)offsetof(struct text_head, len))
-#define FLAGS_AT   ((int)offsetof(struct text_head, flags))
+#define PAGE	  4096
+#define COMM_SIZE 16
+#define LENGTH_AT ((int)offsetof(struct text_head, len))
+#define FLAGS_AT  ((int)offsetof(struct text_head, flags))
 
 static void set_head(struct gen *g, struct spill s, uint32_t len, uint32_t flags)
 {
@@ -383,33 +382,6 @@ void gen_comm(struct gen *g, const struct insn *in)
 
 /* bpf_get_stack gives bytes, or a negative error, which is an empty stack. It follows frame
  * pointers; at probes of programs there is a better way. */
-void gen_stack(struct gen *g, const struct insn *in)
-{
-	struct code *c = g->code;
-	struct spill s = gen_slot(g, in->s);
-	uint32_t size = gen_slot_type(g, in->s)->size;
-	bool user = in->op == OP_USTACK;
-	int ok = code_label(c);
-
-	if (user && gen_can_walk(g)) {
-		gen_walk(g, in);
-		return;
-	}
-	if (g->frame->padded[in->s])
-		gen_zero(g, s, HEAD_SIZE, size);
-	code_helper(c, BPF_FUNC_get_stack, REG(CTX), MEM(s, HEAD_SIZE), IMM(size),
-		    IMM(user ? STACK_USER : 0));
-	code_jump_imm(c, BPF_JSGE, R0, 0, ok);
-	code_const(c, R0, 0);
-	code_bind(c, ok);
-	code_alu_imm(c, BPF_RSH, R0, 3);
-	code_store(c, 4, spill_base(s), s.offset, R0);
-	code_const(c, R0, 0);
-	if (user)
-		code_pid(g->code, &g->world->filter, false);
-	code_store(c, 4, spill_base(s), s.offset + 4, R0);
-}
-
 /* A text field of a tracepoint: at a fixed place, or at one given by a word of offset and length.
  */
 void gen_field_str(struct gen *g, const struct insn *in)

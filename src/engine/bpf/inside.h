@@ -5,25 +5,8 @@
 #include "engine/bpf/attach.h"
 #include "engine/bpf/gen.h"
 #include "engine/bpf/make_map.h"
+#include "engine/bpf/rights.h"
 #include "engine/bpf/semaphores.h"
-
-/* ring.c: the reader of a BPF ring buffer. It is mapped once, not twice in a row as usual, since
- * mapped pages count as memory of ours: a record that runs over the end is copied to a buffer.
- * Lengths and positions come from the kernel, yet none is believed beyond the ring's size. */
-struct ring {
-	int fd, wait_fd;
-	size_t size;	      /* of the data, a power of two */
-	uint64_t *consumer;   /* one page: how far we are */
-	unsigned char *pages; /* one page: how far the kernel is; then the data */
-	unsigned char *bounce;
-	size_t bounce_size;
-};
-
-int ring_open(struct ring *r, size_t size, struct diag *d);
-void ring_close(struct ring *r); /* NULL fds are fine */
-/* Hand over every record that is complete; their number, or what `fn` returned, or -EPROTO when the
- * ring is not one. */
-int ring_drain(struct ring *r, record_fn *fn, void *arg);
 
 /* One unit that is in the kernel. */
 struct loaded {
@@ -51,9 +34,8 @@ struct bpf_engine {
 	uint32_t store_count;
 	struct groups groups;
 	struct ring ring;
-	struct ring definitions; /* of lang.c */
-	struct links links;	 /* all but uprobes */
-	struct links uprobes;	 /* closed and made again by rearm */
+	struct links links;   /* all but uprobes */
+	struct links uprobes; /* closed and made again by rearm */
 	struct semaphores semaphores;
 	uint64_t takeovers;  /* rearmed for so many of them */
 	uint64_t main_ended; /* when it was first seen that the main thread had, ns */
@@ -62,23 +44,13 @@ struct bpf_engine {
 	bool is_alone;	     /* uprobes were armed in chosen processes alone */
 	struct loaded *first, **last;
 	struct before_extend before;
-	struct walk_memory {
-		void *words, *rules, *mappings; /* mapped; NULL: none */
-		size_t word_bytes, rule_bytes, mapping_bytes;
-		bool is_warned; /* of a unit without it */
-	} walk;
-	uint64_t *control; /* mapped */
+	bool is_walk_warned; /* of a unit without the walk over user stacks */
+	uint64_t *control;   /* mapped */
 	size_t control_size;
 	uint64_t *unsent; /* control records made up for, by format */
 	int pause;
 	uint32_t left_out; /* sites that must not be probed; see attach.h */
 };
-
-/* walk.c: the maps that walks over user stacks read, when there are tables: without them stacks are
- * followed by frame pointers. */
-int walk_open(struct bpf_engine *e, struct diag *d);
-int walk_attach(struct bpf_engine *e, struct diag *d);
-void walk_close(struct bpf_engine *e);
 
 /* Make the maps that all programs share, then load the program. */
 int bpf_build(struct engine *engine, const struct program *p, struct diag *d);
@@ -118,21 +90,6 @@ void log_program(struct buf *out, struct kernel_program k, const struct unit *u,
 /* The error message for it. `clause` is the only one in the program, or NULL. */
 int refusal_report(enum refusal why, int err, struct str words, const struct gen_world *w,
 		   const struct program *p, const struct clause *clause, struct diag *d);
-
-/* walk.c: where fields of the kernel's structures are, into *out each. False: one is not there. */
-struct btf;
-struct kernel_field {
-	const char *type, *field;
-	uint32_t *out;
-};
-bool kernel_fields_find(struct btf *b, const struct kernel_field *fields, size_t count);
-
-/* lang.c: what stacks of scripts need, if a clause has one */
-int lang_open(struct bpf_engine *e, const struct program *p, struct diag *d);
-void lang_close(struct bpf_engine *e);
-/* Take the definitions that have come, so that the records after them have names. */
-void lang_drain(struct bpf_engine *e);
-void bpf_learn(struct engine *engine);
 
 /* follow.c: the set of followed processes, kept by two small programs of our own in the kernel. A
  * child is in the set before it runs its first instruction, so none of its events is missed. */

@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "engine/bpf/features.h"
 #include "engine/bpf/kernel.h"
 
 #define CLOSERS	     64

@@ -131,7 +131,7 @@ static bool may_leave_walk_out(const struct bpf_engine *e, const struct unit *u,
 			       const struct attempt *t)
 {
 	return (t->why == REFUSAL_OTHER || refusal_is_of_size(t->why)) &&
-	       e->world.walk.words_fd >= 0 && !e->world.walk.is_left_out && keeps_stacks(u);
+	       e->world.user.words_fd >= 0 && !e->world.user.is_left_out && keeps_stacks(u);
 }
 
 static int load_without_walk(struct bpf_engine *e, struct loaded *l, struct attempt *t,
@@ -140,11 +140,11 @@ static int load_without_walk(struct bpf_engine *e, struct loaded *l, struct atte
 	struct attempt other = {.frames = t->frames, .words = BUF_INIT};
 	int err;
 
-	e->world.walk.is_left_out = true;
+	e->world.user.is_left_out = true;
 	err = load_unit(e, l, &other, d);
-	e->world.walk.is_left_out = false;
-	if (!err && !e->walk.is_warned) {
-		e->walk.is_warned = true;
+	e->world.user.is_left_out = false;
+	if (!err && !e->is_walk_warned) {
+		e->is_walk_warned = true;
 		diag_warn_at(d, "no-walk", l->unit.program->clauses[l->unit.from].span,
 			     "this kernel's verifier refuses to walk user stacks here: they are "
 			     "followed by frame pointers, and end where a function keeps none");
@@ -199,7 +199,7 @@ static bool calls_walk(const struct bpf_engine *e, const struct clause *c)
 	for (uint32_t k = 0; k < c->insn_count; k++) {
 		enum op op = c->code[k].op;
 
-		if ((op == OP_USTACK && e->world.walk.loops == LOOPS_CALLED) ||
+		if ((op == OP_USTACK && e->world.user.loops == LOOPS_CALLED) ||
 		    (op == OP_LSTACK && !e->world.has_may_goto))
 			return true;
 	}

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/diag.h"
+#include "engine/bpf/rights.h"
 
 #define MAPPABLE (1u << 10) /* BPF_F_MMAPABLE */
 

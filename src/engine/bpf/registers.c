@@ -1,7 +1,9 @@
 /* Which registers of the traced program the kernel keeps, and where: struct pt_regs of this
  * machine, which is the context of programs on uprobes. A 32-bit program's are in the fields of the
  * 64-bit ones. */
-#include "engine/bpf/gen.h"
+#include "engine/bpf/registers.h"
+
+#include "base/array.h"
 
 #if defined(__x86_64__) || defined(__aarch64__)
 #include <asm/ptrace.h>

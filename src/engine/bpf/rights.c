@@ -1,5 +1,5 @@
 /* Asking the kernel what we may; see kernel.h. */
-#include "engine/bpf/kernel.h"
+#include "engine/bpf/rights.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Reading the ring; its layout is the kernel's (kernel/bpf/ringbuf.c). */
-#include "engine/bpf/inside.h"
+#include "engine/bpf/ring.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* What is known of the runtime of the process: the entry that the tracer has made for it. A process
  * that is newer than the last look of the tracer has none yet: then it is that of its program's
  * file, or that of the process that it is a child of. */
-#include "engine/bpf/gen_lang.h"
+#include "engine/bpf/script_code.h"
 
 /* TMP = the entry of the number in R0; to `none` when there is none. */
 static void look_up(const struct lang_code *w, int64_t kind, int none)
@@ -11,7 +11,8 @@ static void look_up(const struct lang_code *w, int64_t kind, int none)
 	code_const(c, R1, kind << 32);
 	code_alu(c, BPF_OR, R0, R1);
 	code_store(c, 8, FRAME, STACK_KEY, R0);
-	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(w->g->world->lang_fd), SUM(FRAME, STACK_KEY));
+	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(w->walks->script->targets_fd),
+		    SUM(FRAME, STACK_KEY));
 	code_jump_imm(c, BPF_JEQ, R0, 0, none);
 	code_mov(c, TMP, R0);
 }
@@ -29,10 +30,10 @@ static void read_task(const struct lang_code *w, enum cell task, uint32_t at)
  * too. The tracer hears of the fork later than the child runs. */
 static void adopt_from_parent(const struct lang_code *w, int64_t kind)
 {
-	const struct lang_places *p = &w->g->world->lang_places;
+	const struct lang_places *p = &w->walks->script->places;
 	struct code *c = w->c;
 
-	if (!p->knows_forks || w->g->world->filter.ns_ino) {
+	if (!p->knows_forks || w->walks->pids->ns_ino) {
 		code_jump(c, w->no_runtime);
 		return;
 	}
@@ -56,8 +57,8 @@ static void adopt_from_parent(const struct lang_code *w, int64_t kind)
 	code_const(c, R1, kind << 32);
 	code_alu(c, BPF_OR, R0, R1);
 	code_store(c, 8, FRAME, STACK_KEY, R0);
-	code_helper(c, BPF_FUNC_map_update_elem, MAP(w->g->world->lang_fd), SUM(FRAME, STACK_KEY),
-		    REG(TMP), IMM(BPF_ANY));
+	code_helper(c, BPF_FUNC_map_update_elem, MAP(w->walks->script->targets_fd),
+		    SUM(FRAME, STACK_KEY), REG(TMP), IMM(BPF_ANY));
 }
 
 /* R1 = the kernel's word at R1 + `at` */
@@ -71,7 +72,7 @@ static void lang_step(const struct lang_code *w, uint32_t at, int fail)
 /* CELL_KEY: device and inode of the file that the process runs; CELL_STATE: where its code is. */
 static void find_file(const struct lang_code *w, int fail)
 {
-	const struct lang_places *p = &w->g->world->lang_places;
+	const struct lang_places *p = &w->walks->script->places;
 
 	code_call(w->c, BPF_FUNC_get_current_task);
 	code_mov(w->c, R1, R0);
@@ -100,10 +101,10 @@ static void adopt_from_file(const struct lang_code *w, int64_t kind, int none)
 	const int32_t copy = w->work + AT_BYTES;
 	int is_kind = code_label(c), fixed = code_label(c);
 
-	if (!w->g->world->lang_places.knows_files)
+	if (!w->walks->script->places.knows_files)
 		return;
 	find_file(w, none);
-	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(w->g->world->lang_files_fd),
+	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(w->walks->script->files_fd),
 		    SUM(SCRATCH, w->work + AT_CELLS + 8 * CELL_KEY));
 	code_jump_imm(c, BPF_JEQ, R0, 0, none);
 	code_mov(c, TMP, R0);
@@ -113,7 +114,7 @@ static void adopt_from_file(const struct lang_code *w, int64_t kind, int none)
 		code_jump(c, none);
 		code_bind(c, is_kind);
 	}
-	code_copy(w->g->code, SCRATCH, copy, TMP, 0, sizeof(struct lang_target));
+	code_copy(w->c, SCRATCH, copy, TMP, 0, sizeof(struct lang_target));
 	lang_field(w, R1, TARGET(root));
 	code_jump_imm(c, BPF_JEQ, R1, 0, fixed);
 	lang_get(w, R2, CELL_STATE);
@@ -126,9 +127,10 @@ static void adopt_from_file(const struct lang_code *w, int64_t kind, int none)
 	code_const(c, R1, kind << 32);
 	code_alu(c, BPF_OR, R0, R1);
 	code_store(c, 8, FRAME, STACK_KEY, R0);
-	code_helper(c, BPF_FUNC_map_update_elem, MAP(w->g->world->lang_fd), SUM(FRAME, STACK_KEY),
-		    SUM(SCRATCH, copy), IMM(BPF_ANY));
-	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(w->g->world->lang_fd), SUM(FRAME, STACK_KEY));
+	code_helper(c, BPF_FUNC_map_update_elem, MAP(w->walks->script->targets_fd),
+		    SUM(FRAME, STACK_KEY), SUM(SCRATCH, copy), IMM(BPF_ANY));
+	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(w->walks->script->targets_fd),
+		    SUM(FRAME, STACK_KEY));
 	code_jump_imm(c, BPF_JEQ, R0, 0, none);
 	code_mov(c, TMP, R0);
 }
@@ -141,13 +143,13 @@ void lang_find_target(const struct lang_code *w, int64_t kind)
 	code_store_imm(c, 4, SCRATCH, w->frames - HEAD_SIZE, 0);
 	lang_zero(w, CELL_COUNT);
 	lang_zero(w, CELL_ROUNDS);
-	code_pid(w->g->code, &w->g->world->filter, false);
+	code_pid(w->c, w->walks->pids, false);
 	code_store(c, 4, SCRATCH, w->frames - HEAD_SIZE + 4, R0);
 	lang_set(w, CELL_NUMBER, R0);
 	look_up(w, kind, none);
 	code_jump(c, has);
 	code_bind(c, none);
-	if (w->g->world->lang_places.knows_files) {
+	if (w->walks->script->places.knows_files) {
 		adopt_from_file(w, kind, other);
 		code_jump(c, has);
 	}

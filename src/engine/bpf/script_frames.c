@@ -1,6 +1,6 @@
 /* From frame to frame, in whichever shape they lie, until the last one or until the slot is full.
  */
-#include "engine/bpf/gen_lang.h"
+#include "engine/bpf/script_code.h"
 
 /* ---- frames */
 
@@ -50,7 +50,7 @@ static void read_frame(const struct lang_code *w)
 	struct code *c = w->c;
 	int ok = code_label(c);
 
-	for (int sleeping = 0; sleeping <= gen_may_sleep(w->g); sleeping++) {
+	for (int sleeping = 0; sleeping <= w->may_sleep; sleeping++) {
 		lang_field(w, R2, TARGET(shape.size));
 		code_alu_imm(c, BPF_AND, R2, 127);
 		code_address(c, R1, SCRATCH, w->work + AT_FRAME);
@@ -72,7 +72,7 @@ static void find_position(const struct lang_code *w)
 	lang_field(w, R1, TARGET(shape.position_size));
 	code_jump_imm(c, BPF_JNE, R1, 4, wide);
 	get_of_frame(w, R1, 4, TARGET(shape.position));
-	code_extend(w->g->code, R1, 4, true);
+	code_extend(w->c, R1, 4, true);
 	code_jump(c, has);
 	code_bind(c, wide);
 	get_of_frame(w, TMP2, 8, TARGET(shape.position));
@@ -263,7 +263,7 @@ static void open_stack(const struct lang_code *w)
 	lang_field(w, R1, TARGET(shape.last));
 	code_alu(c, BPF_ADD, TMP2, R1);
 	lang_read(w, 4, w->unreadable);
-	code_extend(w->g->code, R1, 4, true);
+	code_extend(w->c, R1, 4, true);
 	code_jump_imm(c, BPF_JSGT, R1, LANG_BLOCK_MOST, w->unreadable);
 	lang_set(w, CELL_NUMBER, R1);
 	find_use(w);

@@ -1,7 +1,7 @@
 /* What a walk looks up: the mapping that an address is in, and the rule of the function there.
  * Searches halve a number of elements a fixed number of times, with masks instead of branches: a
  * branch would double what the verifier follows. */
-#include "engine/bpf/gen_walk.h"
+#include "engine/bpf/user_code.h"
 
 #include <errno.h>
 
@@ -87,9 +87,9 @@ static void test_mapping(struct code *c, int reg, int32_t at, int no)
 /* Look for TMP2 in the run of the process. */
 static void search_run(struct walk *w, int no)
 {
-	const struct gen_walk_maps *m = &w->g->world->walk;
+	const struct user_walk *m = w->walks->user;
 	uint32_t mask = m->mapping_count - 1;
-	struct code *c = w->g->code;
+	struct code *c = w->walks->code;
 
 	code_load(c, 4, R1, SCRATCH, w->at + WALK_RUN);
 	code_load(c, 4, R2, SCRATCH, w->at + WALK_RUN + 4);
@@ -121,7 +121,7 @@ static void call_find_vma(struct code *c, int body)
 /* The rest of WALK_MAPPING, of the file at R0 (struct unwind_file). */
 static void place_file(struct walk *w)
 {
-	struct code *c = w->g->code;
+	struct code *c = w->walks->code;
 	int whole = code_label(c);
 
 	walk_load(w, R1, MAPPING(start));
@@ -152,7 +152,7 @@ static void place_file(struct walk *w)
 static void test_proof(struct walk *w, int no)
 {
 	struct spill read = in_scratch(w->at + WALK_READ);
-	struct code *c = w->g->code;
+	struct code *c = w->walks->code;
 	int is_read = code_label(c), ok = code_label(c);
 
 	walk_load(w, R3, MAPPING(proof));
@@ -177,7 +177,7 @@ static void test_proof(struct walk *w, int no)
 /* WALK_MAPPING is of a file that is not known, of the inode in WALK_KEY. */
 static void place_later(struct walk *w)
 {
-	struct code *c = w->g->code;
+	struct code *c = w->walks->code;
 
 	walk_load(w, R2, WALK_KEY);
 	code_alu_imm(c, BPF_AND, R2, UNWIND_LATER_INODE);
@@ -198,8 +198,8 @@ static void place_later(struct walk *w)
  * the reader of this run has not seen yet. Its file may be known all the same. */
 static void ask_kernel(struct walk *w, int found)
 {
-	const struct gen_walk_maps *m = &w->g->world->walk;
-	struct code *c = w->g->code;
+	const struct user_walk *m = w->walks->user;
+	struct code *c = w->walks->code;
 	int known = code_label(c), body = code_label(c), no_file = code_label(c),
 	    is_file = code_label(c), later = code_label(c), other = code_label(c),
 	    answered = code_label(c);
@@ -251,7 +251,7 @@ static void ask_kernel(struct walk *w, int found)
 /* WALK_MAPPING = the mapping of TMP2. Mostly it is that of the frame before. */
 void walk_find_mapping(struct walk *w)
 {
-	struct code *c = w->g->code;
+	struct code *c = w->walks->code;
 	int other = code_label(c), unknown = code_label(c), found = code_label(c);
 
 	test_mapping(c, SCRATCH, w->at + WALK_MAPPING, other);
@@ -276,8 +276,8 @@ static void follow(struct walk *w, uint32_t offset)
  * code, start, end, offset and file go to WALK_MAPPING, WALK_OFFSET and WALK_KEY. */
 void walk_mapping_body(struct walk *w)
 {
-	const struct gen_walk_maps *m = &w->g->world->walk;
-	struct code *c = w->g->code;
+	const struct user_walk *m = w->walks->user;
+	struct code *c = w->walks->code;
 	int no = code_label(c), done = code_label(c);
 
 	code_mov(c, TMP, R2);
@@ -316,9 +316,9 @@ void walk_mapping_body(struct walk *w)
  * them, R2 how many there are. */
 static void find_row(struct walk *w)
 {
-	const uint32_t words = w->g->world->walk.word_count;
-	const int fd = w->g->world->walk.words_fd;
-	struct code *c = w->g->code;
+	const uint32_t words = w->walks->user->word_count;
+	const int fd = w->walks->user->words_fd;
+	struct code *c = w->walks->code;
 
 	code_mov(c, R3, TMP2);
 	code_alu_imm(c, BPF_RSH, R3, UNWIND_CHUNK_SHIFT);
@@ -349,8 +349,8 @@ static void find_row(struct walk *w)
 /* WALK_RULE and WALK_OFFSETS, and R1 = the first, for the address TMP2. */
 void walk_find_rule(struct walk *w)
 {
-	const struct gen_walk_maps *m = &w->g->world->walk;
-	struct code *c = w->g->code;
+	const struct user_walk *m = w->walks->user;
+	struct code *c = w->walks->code;
 	int has_chunks = code_label(c), found = code_label(c);
 
 	walk_load(w, R2, MAPPING(base));

@@ -1,18 +1,15 @@
-/* Stacks of scripts: the kernel maps that their walk uses, and the way to them and from them.
- *
- *	lang		process and kind of runtime -> struct lang_target; kind 0: the first one
- *	lang_files	device and inode of a program that is a runtime -> struct lang_target
- *	seen		functions that were sent: { object, process, position or 0 }
- *	definitions	a ring: functions on their way to us
- */
-#include "engine/bpf/inside.h"
+/* The maps of walks over stacks of scripts; see script_walk.h. */
+#include "engine/bpf/script_walk.h"
 
 #include <errno.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "btf/btf.h"
+#include "engine/bpf/kernel_btf.h"
+#include "engine/bpf/make_map.h"
 #include "lang/lang.h"
+#include "program/program.h"
 
 #define TARGETS_MOST	8192
 #define FILES_MOST	1024
@@ -68,75 +65,76 @@ static int find_places(struct lang_places *p)
 	return err;
 }
 
-int lang_open(struct bpf_engine *e, const struct program *p, struct diag *d)
+void script_walk_init(struct script_walk *w)
 {
-	struct gen_world *w = &e->world;
+	*w = (struct script_walk){.targets_fd = -1,
+				  .files_fd = -1,
+				  .seen_fd = -1,
+				  .definitions = {.fd = -1, .wait_fd = -1}};
+}
+
+int script_walk_open(struct script_walk *w, const struct program *p, struct features *f,
+		     bool has_may_goto, struct diag *d)
+{
 	int err;
 
-	if (w->lang_fd >= 0 || !program_uses(p, OP_LSTACK))
+	if (w->targets_fd >= 0 || !program_uses(p, OP_LSTACK))
 		return 0;
-	err = w->has_may_goto || feature_has(&e->features, FEATURE_BPF_LOOP)
-		      ? find_places(&w->lang_places)
-		      : -ENOTSUP;
+	err = has_may_goto || feature_has(f, FEATURE_BPF_LOOP) ? find_places(&w->places) : -ENOTSUP;
 	if (err)
 		return diag_error(
 			d, -ENOTSUP, "lang-places",
 			"stacks of scripts need x86-64, and Linux 5.17 that describes its "
 			"types (BTF)");
-	err = make_map(&w->lang_fd, BPF_MAP_TYPE_HASH, 8, sizeof(struct lang_target), TARGETS_MOST,
-		       "lang", d);
+	err = make_map(&w->targets_fd, BPF_MAP_TYPE_HASH, 8, sizeof(struct lang_target),
+		       TARGETS_MOST, "lang", d);
 	if (!err)
-		err = make_map(&w->lang_files_fd, BPF_MAP_TYPE_HASH, 16, sizeof(struct lang_target),
+		err = make_map(&w->files_fd, BPF_MAP_TYPE_HASH, 16, sizeof(struct lang_target),
 			       FILES_MOST, "lang_files", d);
 	if (!err)
 		err = make_map(&w->seen_fd, BPF_MAP_TYPE_LRU_HASH, 24, 8, SEEN_MOST, "lang_seen",
 			       d);
-	if (!err)
-		err = ring_open(&e->definitions, DEFINITION_RING, d);
-	w->definitions_fd = e->definitions.fd;
-	return err;
+	return err ?: ring_open(&w->definitions, DEFINITION_RING, d);
 }
 
-void lang_close(struct bpf_engine *e)
+void script_walk_close(struct script_walk *w)
 {
-	if (e->world.lang_fd >= 0)
-		close(e->world.lang_fd);
-	if (e->world.lang_files_fd >= 0)
-		close(e->world.lang_files_fd);
-	if (e->world.seen_fd >= 0)
-		close(e->world.seen_fd);
-	ring_close(&e->definitions);
-	e->world.lang_fd = e->world.lang_files_fd = e->world.seen_fd = -1;
+	if (w->targets_fd >= 0)
+		close(w->targets_fd);
+	if (w->files_fd >= 0)
+		close(w->files_fd);
+	if (w->seen_fd >= 0)
+		close(w->seen_fd);
+	ring_close(&w->definitions);
+	w->targets_fd = w->files_fd = w->seen_fd = -1;
 }
 
 /* The kernel's own number of a device has 20 bits for the minor one. */
-static void put_file(struct bpf_engine *e, const struct lang_target *target)
+static void put_file(const struct script_walk *w, const struct lang_target *target)
 {
 	const uint64_t key[] = {target->device >> 32 << 20 | (target->device & 0xfffff),
 				target->inode};
 
-	kernel_map_update(e->world.lang_files_fd, key, target, BPF_ANY);
+	kernel_map_update(w->files_fd, key, target, BPF_ANY);
 }
 
 static void put_target(void *arg, pid_t pid, enum lang_kind kind, const struct lang_target *target)
 {
-	struct bpf_engine *e = arg;
+	const struct script_walk *w = arg;
 	uint64_t key = (uint64_t)kind << 32 | (uint32_t)pid;
 
 	if (!pid)
-		put_file(e, target);
+		put_file(w, target);
 	else if (target)
-		kernel_map_update(e->world.lang_fd, &key, target, BPF_ANY);
+		kernel_map_update(w->targets_fd, &key, target, BPF_ANY);
 	else
-		kernel_map_delete(e->world.lang_fd, &key);
+		kernel_map_delete(w->targets_fd, &key);
 }
 
-void bpf_learn(struct engine *engine)
+void script_walk_learn(struct script_walk *w, struct lang_names *names)
 {
-	struct bpf_engine *e = (struct bpf_engine *)engine;
-
-	if (e->world.lang_fd >= 0 && e->options.langs)
-		lang_names_changes(e->options.langs, put_target, e);
+	if (w->targets_fd >= 0 && names)
+		lang_names_changes(names, put_target, w);
 }
 
 static int take_definition(void *arg, struct str bytes)
@@ -145,10 +143,10 @@ static int take_definition(void *arg, struct str bytes)
 	return 0;
 }
 
-void lang_drain(struct bpf_engine *e)
+void script_walk_drain(struct script_walk *w, struct lang_names *names)
 {
-	if (e->world.lang_fd < 0 || !e->options.langs)
+	if (w->targets_fd < 0 || !names)
 		return;
-	bpf_learn(&e->engine);
-	ring_drain(&e->definitions, take_definition, e->options.langs);
+	script_walk_learn(w, names);
+	ring_drain(&w->definitions, take_definition, names);
 }

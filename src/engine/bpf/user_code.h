@@ -1,8 +1,8 @@
-/* The walk of a user stack as it is emitted: what gen_walk*.c share. */
-#ifndef NOPAL_ENGINE_BPF_GEN_WALK_H
-#define NOPAL_ENGINE_BPF_GEN_WALK_H
+/* The walk of a user stack as it is emitted: what user_*.c share. */
+#ifndef NOPAL_ENGINE_BPF_USER_CODE_H
+#define NOPAL_ENGINE_BPF_USER_CODE_H
 
-#include "engine/bpf/gen.h"
+#include "engine/bpf/bodies.h"
 #include "unwind/tables.h"
 
 #define FUNC_TASK_BTF 158
@@ -50,7 +50,7 @@ enum {
 
 /* One ustack. */
 struct walk {
-	struct gen *g;
+	struct walks *walks;
 	const struct walk_cpu *cpu;
 	struct spill slot;
 	int32_t at; /* of WALK_PC in scratch memory */
@@ -61,7 +61,7 @@ struct walk {
 	int ends[UNWIND_ENDS_COUNT_]; /* labels by reason; 0: none */
 };
 
-/* gen_walk.c: a register from and to a word of the walk. */
+/* user_words.c: a register from and to a word of the walk. */
 void walk_load(struct walk *w, int reg, int what);
 void walk_store(struct walk *w, int what, int reg);
 /* `what` = the word of the kernel at an offset of what `reg` points to. */
@@ -69,14 +69,14 @@ void walk_read_kernel(struct walk *w, int what, int reg, uint32_t offset);
 /* A function of its own that `label` is bound to later: of a round, or of a mapping. */
 void walk_add_body(struct walk *w, int label, bool asked);
 
-/* gen_walk_find.c. WALK_MAPPING = the mapping of TMP2. */
+/* user_find.c. WALK_MAPPING = the mapping of TMP2. */
 void walk_find_mapping(struct walk *w);
 /* In: R2 is the mapping, as the kernel keeps it, and R3 the address of the caller's STACK_A. */
 void walk_mapping_body(struct walk *w);
 /* WALK_RULE and WALK_OFFSETS, and R1 = the first, for the address TMP2. */
 void walk_find_rule(struct walk *w);
 
-/* gen_walk_step.c. To `again` with the caller of the frame at TMP, by the rule in R1. */
+/* user_step.c. To `again` with the caller of the frame at TMP, by the rule in R1. */
 void walk_step(struct walk *w);
 /* To `again` if a uretprobe caught the return to WALK_PC: with the address that it keeps. */
 void walk_find_caught(struct walk *w);

@@ -6,13 +6,15 @@
  *	after them	WALK_PC, WALK_SP, ...
  *
  * A round finds the mapping of pc, keeps the frame, finds the row of pc, and goes to the caller as
- * its rule says: gen_walk_find.c looks up, gen_walk_step.c goes.
+ * its rule says: user_find.c looks up, user_step.c goes.
  *
  * Rounds are a loop of may_goto where the kernel has it, else calls by bpf_loop, else code for
  * FEW_FRAMES of them. */
-#include "engine/bpf/gen_walk.h"
+#include "engine/bpf/user_code.h"
 
 #include <elf.h>
+
+#include "engine/bpf/registers.h"
 
 #define FEW_FRAMES     32
 #define FUNC_TASK_REGS 175
@@ -22,7 +24,7 @@ static const struct walk_cpu cpus[] = {
 	{EM_AARCH64, "x29", "x30", 4, 0, 264, 0xf, 0}, /* pstate */
 };
 
-_Static_assert(WALK_SIZE == GEN_WALK_SIZE, "frame.c reserves it");
+_Static_assert(WALK_SIZE == USER_WALK_SIZE, "frame.c reserves it");
 _Static_assert(sizeof(struct unwind_mapping) == 56 && sizeof(union unwind_word) == 4 &&
 		       sizeof(struct unwind_rule) == 16,
 	       "the code has these sizes");
@@ -35,54 +37,16 @@ static const struct walk_cpu *find_cpu(void)
 	return NULL;
 }
 
-bool gen_walk_knows_cpu(void)
+bool user_walk_knows_cpu(void)
 {
 	return find_cpu();
-}
-
-void walk_load(struct walk *w, int reg, int what)
-{
-	code_load(w->g->code, 8, reg, SCRATCH, w->at + what);
-}
-
-void walk_store(struct walk *w, int what, int reg)
-{
-	code_store(w->g->code, 8, SCRATCH, w->at + what, reg);
-}
-
-/* `what` = the word of the kernel at an offset of what `reg` points to. */
-void walk_read_kernel(struct walk *w, int what, int reg, uint32_t offset)
-{
-	code_helper(w->g->code, BPF_FUNC_probe_read_kernel, MEM(in_scratch(w->at + what), 0),
-		    IMM(8), SUM(reg, (int32_t)offset));
-}
-
-void gen_add_walk_body(struct gen *g, const struct walk_body *b)
-{
-	if (array_grow(g->walks, g->walk_count, g->walk_cap))
-		g->code->failed = true;
-	else
-		g->walks[g->walk_count++] = *b;
-}
-
-void walk_add_body(struct walk *w, int label, bool asked)
-{
-	const struct walk_body b = {.kind = asked ? WALK_ASKED : WALK_ROUNDS,
-				    .slot = w->slot,
-				    .at = w->at,
-				    .depth = w->depth,
-				    .may_sleep = w->may_sleep,
-				    .is_raw = w->is_raw,
-				    .label = label};
-
-	gen_add_walk_body(w->g, &b);
 }
 
 /* Add the frame of pc, in TMP. An address that means something only in this
  * process makes the stack one of this process. */
 static void keep_frame(struct walk *w)
 {
-	struct code *c = w->g->code;
+	struct code *c = w->walks->code;
 	int of_file = code_label(c);
 
 	if (w->is_raw)
@@ -112,7 +76,7 @@ static void keep_frame(struct walk *w)
 /* Nothing is known but where the thread stands; WALK_WHY says why. */
 static void keep_first(struct walk *w)
 {
-	struct code *c = w->g->code;
+	struct code *c = w->walks->code;
 
 	walk_load(w, R1, WALK_PC);
 	code_store(c, 8, SCRATCH, w->slot.offset + HEAD_SIZE, R1);
@@ -128,7 +92,7 @@ static void keep_first(struct walk *w)
 /* The head of the slot says why the stack ends: R1. */
 static void write_ends(struct walk *w)
 {
-	struct code *c = w->g->code;
+	struct code *c = w->walks->code;
 	int write = code_label(c), caller = code_label(c);
 
 	for (int i = UNWIND_ROOT; i < UNWIND_ENDS_COUNT_; i++) {
@@ -159,7 +123,7 @@ static void write_ends(struct walk *w)
 /* To `again` or `done`. */
 static void walk_round(struct walk *w)
 {
-	struct code *c = w->g->code;
+	struct code *c = w->walks->code;
 
 	for (int i = 0; i < UNWIND_ENDS_COUNT_; i++)
 		w->ends[i] = code_label(c);
@@ -190,10 +154,10 @@ static int64_t register_id(const char *name)
  */
 static void find_registers(struct walk *w, int none)
 {
-	struct code *c = w->g->code;
+	struct code *c = w->walks->code;
 
 	code_mov(c, R2, CTX);
-	if (unit_is_uprobe(w->g->unit))
+	if (w->walks->registers == REGISTERS_IN_CONTEXT)
 		return;
 	code_call(c, FUNC_TASK_BTF);
 	code_mov(c, R1, R0);
@@ -217,7 +181,7 @@ static void begin(struct walk *w, int no_registers)
 		{WALK_FP, register_id(w->cpu->fp)},
 		{WALK_LINK, register_id(w->cpu->link)},
 	};
-	struct code *c = w->g->code;
+	struct code *c = w->walks->code;
 	int none = code_label(c);
 
 	code_const(c, R1, 0);
@@ -241,10 +205,10 @@ static void begin(struct walk *w, int no_registers)
 
 static void all_rounds(struct walk *w)
 {
-	struct code *c = w->g->code;
+	struct code *c = w->walks->code;
 	int body;
 
-	switch (w->g->world->walk.loops) {
+	switch (w->walks->user->loops) {
 	case LOOPS_MAY_GOTO:
 		w->again = code_here(c);
 		code_may_goto(c, w->done);
@@ -270,9 +234,9 @@ static void all_rounds(struct walk *w)
 }
 
 /* In: R2 is the address of the caller's STACK_A. Returns 1 when the stack is complete. */
-static void gen_rounds_body(struct walk *w)
+static void rounds_body(struct walk *w)
 {
-	struct code *c = w->g->code;
+	struct code *c = w->walks->code;
 
 	code_load(c, 8, SCRATCH, R2, 0);
 	walk_round(w);
@@ -284,63 +248,55 @@ static void gen_rounds_body(struct walk *w)
 	code_exit(c);
 }
 
-void gen_walk_bodies(struct gen *g)
+void user_walk_body(struct walks *walks, const struct walk_body *b)
 {
-	/* The first kind asks for others of the second. */
-	for (size_t i = 0; i < g->walk_count && !g->code->failed; i++) {
-		const struct walk_body b = g->walks[i]; /* a copy: the array grows */
-		struct walk w = {.g = g,
-				 .cpu = find_cpu(),
-				 .slot = b.slot,
-				 .at = b.at,
-				 .depth = b.depth,
-				 .may_sleep = b.may_sleep,
-				 .is_raw = b.is_raw,
-				 .again = code_label(g->code),
-				 .done = code_label(g->code)};
+	struct walk w = {.walks = walks,
+			 .cpu = find_cpu(),
+			 .slot = b->slot,
+			 .at = b->at,
+			 .depth = b->depth,
+			 .may_sleep = b->may_sleep,
+			 .is_raw = b->is_raw,
+			 .again = code_label(walks->code),
+			 .done = code_label(walks->code)};
 
-		code_bind(g->code, b.label);
-		if (b.kind == WALK_LANG)
-			gen_lang_body(g, &b);
-		else if (b.kind == WALK_ASKED)
-			walk_mapping_body(&w);
-		else
-			gen_rounds_body(&w);
-	}
+	code_bind(walks->code, b->label);
+	if (b->kind == WALK_ASKED)
+		walk_mapping_body(&w);
+	else
+		rounds_body(&w);
 }
 
 /* Perf events and tracepoints may happen where the kernel holds a lock that the look at a mapping
  * wants; it does not wait for it. */
-bool gen_can_walk(const struct gen *g)
+bool walks_user(const struct walks *w)
 {
-	const struct gen_walk_maps *m = &g->world->walk;
+	const struct user_walk *u = w->user;
 
-	return m->words_fd >= 0 && !m->is_left_out &&
-	       (unit_is_uprobe(g->unit) || (m->finds_registers && g->unit->kind != UNIT_RUN));
+	return u->words_fd >= 0 && !u->is_left_out &&
+	       (w->registers == REGISTERS_IN_CONTEXT ||
+		(u->finds_registers && w->registers == REGISTERS_OF_TASK));
 }
 
-void gen_walk(struct gen *g, const struct insn *in)
+void walk_user(struct walks *walks, const struct walk_slot *slot)
 {
-	struct code *c = g->code;
-	uint32_t size = gen_slot_type(g, in->s)->size;
-	struct walk w = {.g = g,
+	struct code *c = walks->code;
+	struct walk w = {.walks = walks,
 			 .cpu = find_cpu(),
-			 .slot = gen_slot(g, in->s),
-			 .depth = size / 8,
-			 .may_sleep = gen_may_sleep(g),
-			 .is_raw = gen_slot_type(g, in->s)->show == SHOW_RAW,
+			 .slot = slot->at,
+			 .at = slot->at.offset + HEAD_SIZE + (int32_t)slot->size,
+			 .depth = slot->size / 8,
+			 .may_sleep = slot->may_sleep,
+			 .is_raw = slot->is_raw,
 			 .done = code_label(c)};
 	int known = code_label(c), end = code_label(c);
 
-	w.at = w.slot.offset + HEAD_SIZE + (int32_t)size;
-	if (g->frame->padded[in->s])
-		gen_zero(g, w.slot, HEAD_SIZE, size);
-	code_pid(g->code, &g->world->filter, false);
+	code_pid(c, walks->pids, false);
 	walk_store(&w, WALK_PID, R0);
-	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(g->world->walk.processes_fd),
+	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(walks->user->processes_fd),
 		    MEM(in_scratch(w.at + WALK_PID), 0));
 	begin(&w, end);
-	if (!g->world->walk.finds_mappings) {
+	if (!walks->user->finds_mappings) {
 		walk_load(&w, R1, WALK_RUN);
 		code_jump_imm(c, BPF_JNE, R1, 0, known);
 		code_store_imm(c, 8, SCRATCH, w.at + WALK_WHY, UNWIND_NO_PROCESS);

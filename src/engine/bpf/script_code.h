@@ -1,8 +1,8 @@
-/* The walk of a script's stack as it is emitted: what gen_lang*.c share. */
-#ifndef NOPAL_ENGINE_BPF_GEN_LANG_H
-#define NOPAL_ENGINE_BPF_GEN_LANG_H
+/* The walk of a script's stack as it is emitted: what script_*.c share. */
+#ifndef NOPAL_ENGINE_BPF_SCRIPT_CODE_H
+#define NOPAL_ENGINE_BPF_SCRIPT_CODE_H
 
-#include "engine/bpf/gen.h"
+#include "engine/bpf/bodies.h"
 #include "lang/lang.h"
 
 #define LANG_ROUNDS_MOST 4096 /* threads that are looked at, and frames that are none */
@@ -56,12 +56,13 @@ enum stage {
 
 /* A walk that is being emitted. TMP is the target throughout; TMP2 an address to read from. */
 struct lang_code {
-	struct gen *g;
+	struct walks *walks;
 	struct code *c;
 	int32_t frames, work; /* in scratch memory */
 	uint32_t most;	      /* frames */
-	bool marks;	      /* those by which the interpreter was entered */
-	bool is_called;	      /* this is a function that bpf_loop calls for each round */
+	bool may_sleep;
+	bool marks;	/* those by which the interpreter was entered */
+	bool is_called; /* this is a function that bpf_loop calls for each round */
 	/* labels */
 	int stages[STAGES];
 	int unreadable, no_thread, no_runtime, limit, root, blocks, add, next, finish;
@@ -71,7 +72,7 @@ struct lang_code {
 #define TARGET(field) \
 	(int)offsetof(struct lang_target, field), (int)sizeof(((struct lang_target *)0)->field)
 
-/* gen_lang.c. R1 to R5 and TMP2 do not survive them, unless they are the result. */
+/* script_cells.c. R1 to R5 and TMP2 do not survive them, unless they are the result. */
 void lang_get(const struct lang_code *w, int dst, enum cell cell);
 void lang_set(const struct lang_code *w, enum cell cell, int src);
 void lang_zero(const struct lang_code *w, enum cell cell);
@@ -91,13 +92,13 @@ void lang_round(const struct lang_code *w, int32_t most, int end, enum stage sta
 /* A frame without an object: frame R1 is the note in R4, enum lang_note; R1 = the next. */
 void lang_put_note(const struct lang_code *w);
 
-/* gen_lang_target.c: TMP, and the head of the slot. `kind`: enum language. */
+/* script_target.c: TMP, and the head of the slot. `kind`: enum language. */
 void lang_find_target(const struct lang_code *w, int64_t kind);
 
-/* gen_lang_frames.c: from CELL_STATE on, all frames. */
+/* script_frames.c: from CELL_STATE on, all frames. */
 void lang_frames(const struct lang_code *w);
 
-/* gen_lang_define.c: the frame in CELL_OBJECT and CELL_POSITION. */
+/* script_define.c: the frame in CELL_OBJECT and CELL_POSITION. */
 /* Add the upper 16 bits of the object, from its check word. */
 void lang_check(const struct lang_code *w);
 /* When a function is met for the first time, send all that its name is made of. */

@@ -1,13 +1,13 @@
 /* From a frame to its caller, as a rule of unwind/tables.h says it; unwind/step.c does the same in
  * C. */
-#include "engine/bpf/gen_walk.h"
+#include "engine/bpf/user_code.h"
 
 #define RETURNS_MOST 8 /* return instances that are looked at for one frame */
 
 /* WALK_READ = `size` bytes of user memory at R3; else the stack ends there. */
 static void read_user(struct walk *w, int size)
 {
-	struct code *c = w->g->code;
+	struct code *c = w->walks->code;
 	struct spill to = in_scratch(w->at + WALK_READ);
 	int ok = code_label(c);
 
@@ -27,7 +27,7 @@ static void read_user(struct walk *w, int size)
 /* TMP2 = the CFA by the rule in R1; TMP is pc. */
 static void find_cfa(struct walk *w)
 {
-	struct code *c = w->g->code;
+	struct code *c = w->walks->code;
 	int sp = code_label(c), fp = code_label(c), plt = code_label(c), sp_load = code_label(c),
 	    read = code_label(c), done = code_label(c);
 
@@ -73,7 +73,7 @@ static void find_cfa(struct walk *w)
  * the place is none of memory. */
 static void read_place(struct walk *w, int other)
 {
-	struct code *c = w->g->code;
+	struct code *c = w->walks->code;
 	int by_cfa = code_label(c), by_sp = code_label(c), by_fp = code_label(c),
 	    ready = code_label(c);
 
@@ -97,7 +97,7 @@ static void read_place(struct walk *w, int other)
 /* WALK_NEW = the return address. */
 static void find_return(struct walk *w)
 {
-	struct code *c = w->g->code;
+	struct code *c = w->walks->code;
 	int in_register = code_label(c), done = code_label(c);
 
 	walk_load(w, R2, WALK_RULE);
@@ -119,7 +119,7 @@ static void find_return(struct walk *w)
 
 static void find_frame_pointer(struct walk *w)
 {
-	struct code *c = w->g->code;
+	struct code *c = w->walks->code;
 	int other = code_label(c), set = code_label(c), done = code_label(c);
 
 	walk_load(w, R2, WALK_RULE);
@@ -144,7 +144,7 @@ static void find_frame_pointer(struct walk *w)
 static void find_pair(struct walk *w, int done)
 {
 	const struct unwind_rule pair = {.fp_off = -16, .ra_off = -8};
-	struct code *c = w->g->code;
+	struct code *c = w->walks->code;
 	int no = code_label(c);
 	uint64_t offsets;
 
@@ -171,7 +171,7 @@ static void find_pair(struct walk *w, int done)
  * kept last is not that of a call. */
 static void mark_exact(struct walk *w)
 {
-	struct code *c = w->g->code;
+	struct code *c = w->walks->code;
 	int none = code_label(c);
 
 	code_load(c, 4, R3, SCRATCH, w->slot.offset);
@@ -189,7 +189,7 @@ static void mark_exact(struct walk *w)
 /* WALK_LINK, which the kernel stores before the stack pointer and pc of what was interrupted. */
 static void find_link(struct walk *w)
 {
-	struct code *c = w->g->code;
+	struct code *c = w->walks->code;
 	int none = code_label(c);
 
 	if (!w->cpu->link)
@@ -212,7 +212,7 @@ static void find_link(struct walk *w)
 /* The round is over: the caller is the frame to look at. */
 static void go_up(struct walk *w)
 {
-	struct code *c = w->g->code;
+	struct code *c = w->walks->code;
 	int ordered = code_label(c), is_signal = code_label(c);
 
 	code_store_imm(c, 8, SCRATCH, w->at + WALK_LINK, 0);
@@ -241,13 +241,13 @@ static void go_up(struct walk *w)
 
 void walk_step(struct walk *w)
 {
-	int stepped = code_label(w->g->code);
+	int stepped = code_label(w->walks->code);
 
 	find_cfa(w);
 	find_pair(w, stepped);
 	find_return(w);
 	find_frame_pointer(w);
-	code_bind(w->g->code, stepped);
+	code_bind(w->walks->code, stepped);
 	go_up(w);
 }
 
@@ -255,8 +255,8 @@ void walk_step(struct walk *w)
  * waits for. The thread has a list of those, innermost first; the stack pointer says which. */
 void walk_find_caught(struct walk *w)
 {
-	const struct gen_walk_maps *m = &w->g->world->walk;
-	struct code *c = w->g->code;
+	const struct user_walk *m = w->walks->user;
+	struct code *c = w->walks->code;
 	int none = code_label(c), known = code_label(c), taken = code_label(c),
 	    more = code_label(c);
 

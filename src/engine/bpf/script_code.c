@@ -9,84 +9,14 @@
  * Loops are jumps where the kernel has may_goto. Else the whole walk after the target is a function
  * that bpf_loop calls: a loop's next round is its next call, which goes to where CELL_STAGE says.
  */
-#include "engine/bpf/gen_lang.h"
+#include "engine/bpf/script_code.h"
 
 #include <errno.h>
 
 /* Calls of bpf_loop: for threads, frames, blocks, and the steps of names. */
 #define CALLS_MOST (1 << 16)
 
-_Static_assert(AT_BYTES + LANG_BYTES <= LANG_WORK, "memory for the walk");
-
-void lang_get(const struct lang_code *w, int dst, enum cell cell)
-{
-	code_load(w->c, 8, dst, SCRATCH, w->work + AT_CELLS + 8 * (int)cell);
-}
-
-void lang_set(const struct lang_code *w, enum cell cell, int src)
-{
-	code_store(w->c, 8, SCRATCH, w->work + AT_CELLS + 8 * (int)cell, src);
-}
-
-void lang_zero(const struct lang_code *w, enum cell cell)
-{
-	code_store_imm(w->c, 8, SCRATCH, w->work + AT_CELLS + 8 * (int)cell, 0);
-}
-
-void lang_field(const struct lang_code *w, int dst, int offset, int size)
-{
-	code_load(w->c, size, dst, TMP, offset);
-}
-
-void lang_read(const struct lang_code *w, int size, int fail)
-{
-	int ok = code_label(w->c);
-
-	for (int sleeping = 0; sleeping <= gen_may_sleep(w->g); sleeping++) {
-		code_helper(w->c, sleeping ? BPF_FUNC_copy_from_user : BPF_FUNC_probe_read_user,
-			    SUM(FRAME, STACK_A), IMM(size), REG(TMP2));
-		code_jump_imm(w->c, BPF_JEQ, R0, 0, ok);
-	}
-	code_jump(w->c, fail);
-	code_bind(w->c, ok);
-	code_load(w->c, size, R1, FRAME, STACK_A);
-}
-
-void lang_follow(const struct lang_code *w, enum cell from, int offset, int size)
-{
-	lang_get(w, TMP2, from);
-	lang_field(w, R1, offset, size);
-	code_alu(w->c, BPF_ADD, TMP2, R1);
-	lang_read(w, 8, w->unreadable);
-}
-
-void lang_again(const struct lang_code *w, enum stage stage, int end)
-{
-	if (!w->is_called) {
-		code_may_goto(w->c, end);
-		code_jump(w->c, w->stages[stage]);
-		return;
-	}
-	code_store_imm(w->c, 8, SCRATCH, w->work + AT_CELLS + 8 * CELL_STAGE, (int32_t)stage);
-	code_const(w->c, R0, 0);
-	code_exit(w->c);
-}
-
-void lang_round(const struct lang_code *w, int32_t most, int end, enum stage stage)
-{
-	lang_get(w, R1, CELL_ROUNDS);
-	code_jump_imm(w->c, BPF_JGE, R1, most, end);
-	code_alu_imm(w->c, BPF_ADD, R1, 1);
-	lang_set(w, CELL_ROUNDS, R1);
-	lang_again(w, stage, end);
-}
-
-void lang_kernel(const struct lang_code *w, int fail)
-{
-	code_helper(w->c, BPF_FUNC_probe_read_kernel, SUM(FRAME, STACK_A), IMM(8), REG(R3));
-	code_jump_imm(w->c, BPF_JNE, R0, 0, fail);
-	code_load(w->c, 8, R1, FRAME, STACK_A);
-}
+_Static_assert(AT_BYTES + LANG_BYTES <= SCRIPT_WALK_SIZE, "memory for the walk");
 
 /* ---- the state of the thread */
 
@@ -94,7 +24,7 @@ static void find_self(const struct lang_code *w)
 {
 	code_call(w->c, BPF_FUNC_get_current_task);
 	code_mov(w->c, R3, R0);
-	code_alu_imm(w->c, BPF_ADD, R3, (int32_t)w->g->world->lang_places.thread_pointer);
+	code_alu_imm(w->c, BPF_ADD, R3, (int32_t)w->walks->script->places.thread_pointer);
 	lang_kernel(w, w->unreadable);
 	lang_set(w, CELL_SELF, R1);
 }
@@ -224,20 +154,7 @@ static void find_state(const struct lang_code *w)
 	lang_set(w, CELL_STATE, R1);
 }
 
-/* ---- the end: a note when it was not the root, as a frame without an object, if there is room;
- * the head */
-
-void lang_put_note(const struct lang_code *w)
-{
-	struct code *c = w->c;
-
-	code_mov(c, R2, R1);
-	code_alu_imm(c, BPF_LSH, R2, 4);
-	code_alu(c, BPF_ADD, R2, SCRATCH);
-	code_store_imm(c, 8, R2, w->frames, 0);
-	code_store(c, 8, R2, w->frames + 8, R4);
-	code_alu_imm(c, BPF_ADD, R1, 1);
-}
+/* ---- the end: a note when it was not the root, if there is room; the head */
 
 /* R4 = why it ended. */
 static void note_ends(const struct lang_code *w)
@@ -292,19 +209,20 @@ static void make_labels(struct lang_code *w)
 }
 
 /* In: R2 is the address of the caller's STACK_SCRATCH. Returns 1 when the stack is complete. */
-void gen_lang_body(struct gen *g, const struct walk_body *b)
+void script_walk_body(struct walks *walks, const struct walk_body *b)
 {
-	struct code *c = g->code;
-	struct lang_code w = {.g = g,
+	struct code *c = walks->code;
+	struct lang_code w = {.walks = walks,
 			      .c = c,
 			      .frames = b->slot.offset + HEAD_SIZE,
 			      .work = b->at,
 			      .most = b->depth,
+			      .may_sleep = b->may_sleep,
 			      .marks = b->marks,
 			      .is_called = true};
 
 	make_labels(&w);
-	g->in_map = b->in_map;
+	code_bind(c, b->label);
 	code_load(c, 8, SCRATCH, R2, 0);
 	code_load(c, 8, TMP, R2, STACK_CTX - STACK_SCRATCH);
 	lang_get(&w, R1, CELL_STAGE);
@@ -321,16 +239,16 @@ void gen_lang_body(struct gen *g, const struct walk_body *b)
 /* R4 = why it ended. */
 static void call_rounds(const struct lang_code *w, struct spill slot)
 {
-	const struct walk_body b = {.kind = WALK_LANG,
+	const struct walk_body b = {.kind = WALK_SCRIPT,
 				    .slot = slot,
 				    .at = w->work,
 				    .depth = w->most,
 				    .marks = w->marks,
-				    .in_map = w->g->in_map,
+				    .may_sleep = w->may_sleep,
 				    .label = code_label(w->c)};
 	struct code *c = w->c;
 
-	gen_add_walk_body(w->g, &b);
+	walks_add_body(w->walks, &b);
 	lang_zero(w, CELL_STAGE);
 	code_const(c, R1, LANG_UNREADABLE);
 	lang_set(w, CELL_NOTE, R1);
@@ -342,33 +260,26 @@ static void call_rounds(const struct lang_code *w, struct spill slot)
 	lang_get(w, R4, CELL_NOTE);
 }
 
-void gen_lang(struct gen *g, const struct insn *in)
+void walk_script(struct walks *walks, const struct walk_slot *slot, int64_t language)
 {
-	struct spill slot = gen_slot(g, in->s);
-	uint32_t size = gen_slot_type(g, in->s)->size;
-	struct code *c = g->code;
+	struct code *c = walks->code;
 	int done = code_label(c);
-	struct lang_code w = {.g = g,
+	struct lang_code w = {.walks = walks,
 			      .c = c,
-			      .frames = slot.offset + HEAD_SIZE,
-			      .work = slot.offset + HEAD_SIZE + (int32_t)size,
-			      .most = size / 16,
-			      .marks = in->imm & LANGUAGE_ENTRIES};
+			      .frames = slot->at.offset + HEAD_SIZE,
+			      .work = slot->at.offset + HEAD_SIZE + (int32_t)slot->size,
+			      .most = slot->size / 16,
+			      .may_sleep = slot->may_sleep,
+			      .marks = language & LANGUAGE_ENTRIES};
 
-	if (g->world->lang_fd < 0 || !slot.in_scratch) {
-		gen_fail(g, -EINVAL, "bad-program", "a stack of a script is not possible here");
-		return;
-	}
 	make_labels(&w);
-	if (g->frame->padded[in->s])
-		gen_zero(g, slot, HEAD_SIZE, size);
-	lang_find_target(&w, in->imm & ~LANGUAGE_ENTRIES);
-	if (g->world->has_may_goto) {
+	lang_find_target(&w, language & ~LANGUAGE_ENTRIES);
+	if (walks->has_may_goto) {
 		find_state(&w);
 		lang_frames(&w);
 		note_ends(&w);
 	} else {
-		call_rounds(&w, slot);
+		call_rounds(&w, slot->at);
 		code_jump(c, done);
 		code_bind(c, w.no_runtime);
 		code_const(c, R4, LANG_NO_RUNTIME);

@@ -1,7 +1,7 @@
 /* What a function is called: the kernel copies all that its name is made of, by the steps in the
  * target, and sends it before the first record or key that has it. So it has a name when its
  * process has ended. */
-#include "engine/bpf/gen_lang.h"
+#include "engine/bpf/script_code.h"
 
 #define FUNC_RINGBUF_OUTPUT 130
 #define PAGE		    4096
@@ -48,7 +48,7 @@ static void copy_chunk(const struct lang_code *w, bool sleeps, int fail)
 	code_alu_imm(c, BPF_ADD, R1, w->work + AT_BYTES);
 	lang_get(w, R2, CELL_LEN);
 	code_alu_imm(c, BPF_AND, R2, 2 * LANG_CHUNK_MOST - 1);
-	code_limit(w->g->code, R2, LANG_CHUNK_MOST);
+	code_limit(w->c, R2, LANG_CHUNK_MOST);
 	code_mov(c, R3, TMP2);
 	code_call(c, sleeps ? BPF_FUNC_copy_from_user : BPF_FUNC_probe_read_user);
 	code_jump_imm(c, BPF_JNE, R0, 0, fail);
@@ -67,7 +67,7 @@ static void take_chunk(const struct lang_code *w)
 	copy_chunk(w, false, again);
 	code_jump(c, done);
 	code_bind(c, again);
-	if (gen_may_sleep(w->g)) {
+	if (w->may_sleep) {
 		copy_chunk(w, true, shorter);
 		code_jump(c, done);
 	}
@@ -162,13 +162,14 @@ void lang_define(const struct lang_code *w)
 	lang_get(w, R1, CELL_POSITION);
 	lang_set(w, CELL_POSITION_KEY, R1);
 	code_bind(c, single);
-	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(w->g->world->seen_fd), SUM(SCRATCH, key));
+	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(w->walks->script->seen_fd), SUM(SCRATCH, key));
 	code_jump_imm(c, BPF_JNE, R0, 0, known);
-	code_copy(w->g->code, SCRATCH, w->work + AT_HEAD, SCRATCH, key, 24);
+	code_copy(w->c, SCRATCH, w->work + AT_HEAD, SCRATCH, key, 24);
 	code_load(c, 4, R1, TMP, (int)offsetof(struct lang_target, id));
 	code_store(c, 8, SCRATCH, w->work + AT_HEAD + (int)offsetof(struct lang_definition, id),
 		   R1);
-	gen_zero(w->g, in_scratch(w->work + AT_CHUNKS), 0, LANG_CHUNKS * sizeof(struct lang_chunk));
+	code_zero(c, w->walks->zeros_fd, in_scratch(w->work + AT_CHUNKS), 0,
+		  LANG_CHUNKS * sizeof(struct lang_chunk));
 	lang_get(w, R1, CELL_OBJECT);
 	code_const(c, R2, (int64_t)LANG_ADDRESS(UINT64_MAX));
 	code_alu(c, BPF_AND, R1, R2);
@@ -178,14 +179,14 @@ void lang_define(const struct lang_code *w)
 	take_steps(w);
 	lang_field(w, R3, TARGET(bytes));
 	code_alu_imm(c, BPF_AND, R3, 2 * PAGE - 1);
-	code_limit(w->g->code, R3, LANG_BYTES);
+	code_limit(w->c, R3, LANG_BYTES);
 	code_alu_imm(c, BPF_ADD, R3, (int32_t)sizeof(struct lang_definition));
-	code_map(c, R1, w->g->world->definitions_fd);
+	code_map(c, R1, w->walks->script->definitions.fd);
 	code_address(c, R2, SCRATCH, w->work + AT_HEAD);
 	code_const(c, R4, WAKE_NEVER);
 	code_call(c, FUNC_RINGBUF_OUTPUT);
 	code_jump_imm(c, BPF_JNE, R0, 0, known);
-	code_helper(c, BPF_FUNC_map_update_elem, MAP(w->g->world->seen_fd), SUM(SCRATCH, key),
+	code_helper(c, BPF_FUNC_map_update_elem, MAP(w->walks->script->seen_fd), SUM(SCRATCH, key),
 		    SUM(SCRATCH, key), IMM(BPF_ANY));
 	code_bind(c, known);
 }
