@@ -10,7 +10,8 @@
 
 #include "engine/bpf/kernel.h"
 #include "engine/bpf/kernel_btf.h"
-#include "engine/bpf/inside.h"
+#include "engine/bpf/bpf.h"
+#include "engine/bpf/refusal.h"
 
 #define SKIP_WHERE_NOP5_IS_SAFE()                                          \
 	do {                                                               \

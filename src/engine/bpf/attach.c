@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "engine/bpf/kernel.h"
 #include "engine/bpf/rights.h"
+#include "engine/bpf/sites.h"
 
 #define UPROBE_TYPE   "/sys/bus/event_source/devices/uprobe/type"
 #define NOT_SUPPORTED 524 /* the kernel's ENOTSUPP, which no header has */

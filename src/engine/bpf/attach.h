@@ -37,20 +37,5 @@ int attach_caller(struct links *l, const struct caller_program *c, struct attach
 		  size_t *count, struct diag *d);
 /* Attach a program to one tracepoint by its number. */
 int attach_tracepoint(struct links *l, int program_fd, uint32_t id);
-/* ---- sites.c: Sites that must not be probed: where a probe would break the program, or fail in a
- * way that is hard to understand. They are found by reading the bytes there, and are skipped with a
- * warning; a probe that was asked for by its name and has no other site is an error.
- */
-
-struct bpf_engine;
-struct loaded;
-
-#define SITES_SHOWN 5 /* warnings with a name; the others are counted */
-
-/* Look at the sites of the units from `first` on. `all` says that these are all there are, so that
- * something must remain. -ENOTSUP when it does not. */
-int sites_leave_out(struct bpf_engine *e, struct loaded *first, bool all, struct diag *d);
-/* The same for one unit without clauses, of which something must remain. */
-int sites_leave_out_of(struct unit *u, struct features *f, struct diag *d);
 
 #endif

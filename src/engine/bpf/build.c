@@ -1,17 +1,23 @@
 /* The maps that all programs of a run share, and the order in which a run is built.
  *
- *	control		one entry of words (gen.h); mapped, so that we read it without calls
+ *	control		one entry of words (emitter.h); mapped, so that we read it without calls
  *	zeros		one entry: where programs copy zeros from, as no helper writes them
  *	scratch		entries that runs of clauses take and give back (frame.c)
  *	records		the ring
- *	maps		those of the script (store.h), and the arrays that group them
+ *	maps		those of the script (store_map.h), and the arrays that group them
  */
-#include "engine/bpf/inside.h"
+#include "engine/bpf/build.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "engine/bpf/control.h"
+#include "engine/bpf/follow.h"
+#include "engine/bpf/load.h"
+#include "engine/bpf/make_map.h"
+#include "engine/bpf/sizes.h"
+#include "engine/bpf/store.h"
 #include "program/op.h"
 
 #define RING_DATA      (4u << 20)  /* bytes, for scripts that send data */
@@ -19,7 +25,7 @@
 #define RING_MOST      (1u << 30)
 #define CONTROLS_LATER 256 /* control formats that extensions may add: the map cannot grow */
 
-/* Control words of a map, see store.h. */
+/* Control words of a map, see store_map.h. */
 enum { MAP_USED, MAP_TWIN_USED, MAP_TURN, MAP_WORDS_ };
 
 static uint32_t map_word(const struct bpf_engine *e, const struct program *p, uint32_t map)

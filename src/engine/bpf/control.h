@@ -11,7 +11,7 @@
 enum {
 	CONTROL_SENT,         /* bytes sent by a CPU since it last looked how full the ring is */
 	CONTROL_RUNNING,      /* programs running on a CPU, where they are counted; same stripes */
-	CONTROL_IN_MAPS,      /* ... that use a map which has a twin; see store.h */
+	CONTROL_IN_MAPS,      /* ... that use a map which has a twin; see store_map.h */
 	CONTROL_START = SENT_STRIPES * SENT_STRIDE / 8, /* CLOCK_MONOTONIC when the run began */
 	CONTROL_STOP,         /* not 0: programs do nothing any more */
 	CONTROL_LOST_RECORDS,

@@ -1,5 +1,5 @@
 /* The BPF engine, an implementation of engine.h: open, attach, run, drain, maps, numbers. */
-#include "engine/engine.h"
+#include "engine/bpf/bpf.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,16 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "engine/bpf/inside.h"
+#include "engine/bpf/attach.h"
+#include "engine/bpf/build.h"
+#include "engine/bpf/control.h"
+#include "engine/bpf/follow.h"
+#include "engine/bpf/kernel.h"
+#include "engine/bpf/load.h"
+#include "engine/bpf/registers.h"
+#include "engine/bpf/sites.h"
+#include "engine/bpf/stop.h"
+#include "engine/bpf/store.h"
 #include "find/process.h"
 
 #define INITIAL_PID_NS 0xeffffffcu /* inode of the first pid namespace */

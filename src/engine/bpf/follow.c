@@ -1,18 +1,23 @@
 /* Small programs of ours that watch processes: the set of followed ones, and what the kernel's own
- * filter for one process misses; see inside.h.
+ * filter for one process misses; see follow.h.
  *
  * The set's keys are pids of the initial pid namespace, which is what the scheduler's tracepoints
  * have. With tracefs a new thread is added like a process, which does no harm while it lives, since
  * no process has its number. It is removed when it ends; a process is removed with its last thread.
  */
-#include "engine/bpf/inside.h"
+#include "engine/bpf/follow.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "engine/bpf/attach.h"
+#include "engine/bpf/control.h"
+#include "engine/bpf/features.h"
+#include "engine/bpf/kernel.h"
 #include "engine/bpf/kernel_btf.h"
+#include "engine/bpf/make_map.h"
 #include "find/tracefs.h"
 
 #define PROCESSES 65536u

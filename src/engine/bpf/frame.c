@@ -4,7 +4,7 @@
  *	stack, 512 bytes			scratch memory, taken for a run of the clause
  *
  *	    0  FRAME				0       taken?
- *	   -8  fixed uses (gen.h)		8       registers that the stack had no room for
+ *	   -8  fixed uses (emitter.h)		8       registers that the stack had no room for
  *	  -48  STACK_SPILL			        words of loops, large slots, texts
  *	       registers, by live range		        records that are packed
  *	       words of loops, small slots	        short forms of keys
@@ -23,11 +23,14 @@
  *
  * It knows nothing about the contents of scratch memory. With a lean frame the paths meet again
  * after each statement, and the verifier's work grows with the length of the clause. */
-#include "engine/bpf/gen.h"
+#include "engine/bpf/frame.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "engine/bpf/sizes.h"
+#include "engine/bpf/store_map.h"
+#include "engine/bpf/walks.h"
 #include "program/op.h"
 
 #define STACK_REGS   28 /* registers on the stack; the rest of it is for small slots */

@@ -6,7 +6,7 @@
  *	min, max	extreme ^ mask (greater always wins) | 1: there is one
  *	avg, stats	count | total
  *	hist, lhist	a counter for each bucket */
-#include "engine/bpf/gen.h"
+#include "engine/bpf/entry.h"
 
 #include <errno.h>
 
@@ -14,8 +14,9 @@
 #define EXTREME_ROUNDS 64
 
 /* The word after a cell says that it holds something. That of a sum counts, if roughly, so that
- * adding 0 is seen, too: a cell that is cleared by remembering its words (store.h) must change with
- * each event. It is written after the value: an atomic instruction would wait for it. Ruins R2. */
+ * adding 0 is seen, too: a cell that is cleared by remembering its words (store_map.h) must change
+ * with each event. It is written after the value: an atomic instruction would wait for it. Ruins
+ * R2. */
 void gen_mark_set(struct gen *g, const struct store *s)
 {
 	const struct aggregation *a = type_aggregation(&s->def->value);

@@ -1,19 +1,10 @@
 /* Comparing texts in slots: with a literal word by word, two unknown ones in loops. */
-#include "engine/bpf/gen.h"
+#include "engine/bpf/emitter.h"
 
 #include "program/op.h"
 
 #define COMPARE_LONG  2048 /* longer texts are compared by blocks first, */
 #define COMPARE_BLOCK 64   /* of so many bytes */
-
-uint64_t gen_literal_word(struct str text, uint32_t at, uint32_t len)
-{
-	uint64_t word = 0;
-
-	if (at < len)
-		memcpy(&word, text.ptr + at, len - at < 8 ? len - at : 8);
-	return word;
-}
 
 /* The literal a slot always holds: written once, by OP_TEXT. NULL: it may hold others. Which
  * operations write slots s and t is read off the table of operations. */

@@ -2,10 +2,12 @@
  * user memory. Sites of one clause may have an argument in different registers. The code then
  * switches on the case where the argument is used, not at its start, so that no argument is read in
  * vain. */
-#include "engine/bpf/gen.h"
+#include "engine/bpf/emitter.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+#include "engine/bpf/registers.h"
 
 #define FUNC_GET_FUNC_IP  173
 #define FUNC_GET_FUNC_ARG 183

@@ -9,7 +9,7 @@
  *
  * The reader is not woken for each record: only when a quarter of the ring is full, and for control
  * records. */
-#include "engine/bpf/gen.h"
+#include "engine/bpf/emitter.h"
 
 #include <errno.h>
 

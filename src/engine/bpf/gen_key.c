@@ -8,7 +8,7 @@
  * A stack that is looked up is compared with that of the entry, word by word. Another one with the
  * same hash counts as none and is not inserted: that is an update that the map refuses, and
  * counted. Of a million different stacks, two have the same hash in one of 40 million runs. */
-#include "engine/bpf/gen.h"
+#include "engine/bpf/entry.h"
 
 #define LANES 4				   /* words that are hashed side by side */
 #define LANE  R1			   /* R1 to R4: their hashes */

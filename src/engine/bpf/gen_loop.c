@@ -15,9 +15,11 @@
  * there. A jump out of several loops is passed on by each of them.
  *
  * A loop over a map is always a call, of the helper that walks a map, with the same stack. */
-#include "engine/bpf/gen.h"
+#include "engine/bpf/loops.h"
 
 #include <stdlib.h>
+
+#include "engine/bpf/entry.h"
 
 #define ROUNDS_MOST (1 << 23) /* of bpf_loop, which refuses more */
 

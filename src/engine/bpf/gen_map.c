@@ -1,7 +1,7 @@
 /* Maps. Everything that changes a value is one atomic instruction or a compare-and-exchange loop:
  * the programs are preemptible, so even what belongs to one CPU has several writers. A key that two
  * programs insert at once is inserted by one of them and found by the other. */
-#include "engine/bpf/gen.h"
+#include "engine/bpf/entry.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* Stacks into slots: walked by code of ours where they can be, else by the kernel. */
-#include "engine/bpf/gen.h"
+#include "engine/bpf/emitter.h"
 
 #include <errno.h>
 

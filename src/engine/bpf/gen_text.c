@@ -5,7 +5,7 @@
  *
  * The zeros after a text pad it to whole words in records. Slots that are keys or values are zero
  * up to their end ("padded"), since all of their memory counts there. */
-#include "engine/bpf/gen.h"
+#include "engine/bpf/emitter.h"
 
 #include <errno.h>
 
@@ -456,4 +456,32 @@ void gen_path(struct gen *g, const struct insn *in)
 	code_bind(c, known);
 	finish_kernel_text(g, in, size);
 	code_bind(c, done);
+}
+
+void gen_length(struct gen *g, const struct insn *in)
+{
+	struct spill s = gen_slot(g, in->s);
+
+	code_load(g->code, 4, R1, spill_base(s),
+		  s.offset + (int32_t)offsetof(struct text_head, len));
+	gen_set(g, in->d, R1);
+}
+
+/* The limit is for the verifier, which does not know that lengths fit into their slots. */
+void gen_byte(struct gen *g, const struct insn *in)
+{
+	struct code *c = g->code;
+	struct spill s = gen_slot(g, in->s);
+	int done = code_label(c);
+
+	gen_get(g, R2, in->a);
+	code_load(c, 4, R3, spill_base(s), s.offset + (int32_t)offsetof(struct text_head, len));
+	code_const(c, R1, 0);
+	code_jump_if(c, BPF_JGE, R2, R3, done);
+	code_limit(g->code, R2, gen_slot_type(g, in->s)->size - 1);
+	gen_address(g, R3, s, HEAD_SIZE);
+	code_alu(c, BPF_ADD, R3, R2);
+	code_load(c, 1, R1, R3, 0);
+	code_bind(c, done);
+	gen_set(g, in->d, R1);
 }

@@ -1,5 +1,5 @@
 /* Values: arithmetic, comparisons and conversions of 64-bit registers; slots as plain memory. */
-#include "engine/bpf/gen.h"
+#include "engine/bpf/emitter.h"
 
 void gen_const(struct gen *g, const struct insn *in)
 {

@@ -1,7 +1,7 @@
-/* Grouping kernel maps by type and sizes; see store.h. The kernel gives all maps in an array of
+/* Grouping kernel maps by type and sizes; see group.h. The kernel gives all maps in an array of
  * maps the type and sizes of the first, and the verifier reads them off it: so an array holds one
  * shape. */
-#include "engine/bpf/store.h"
+#include "engine/bpf/group.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * A process is known by its number and where its vDSO is, which changes with exec. What was forked
  * from it after a word was raised has a copy of the word: it has the same vDSO and the same file at
  * the same address. */
-#include "engine/bpf/semaphores.h"
+#include "engine/bpf/keeper.h"
 
 #include <errno.h>
 #include <linux/kcmp.h>
@@ -19,7 +19,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "engine/bpf/inside.h"
+#include "engine/bpf/helper.h"
 #include "symbols/maps.h"
 
 #define STAT_STARTED 22 /* place in /proc/PID/stat: when it was forked, in ticks since boot */

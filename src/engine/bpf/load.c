@@ -9,12 +9,15 @@
  *
  * One program for many sites is the aim: it is one link, which attaches and closes at once. Only
  * clauses that the verifier cannot check as one program become several. */
-#include "engine/bpf/inside.h"
+#include "engine/bpf/load.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "engine/bpf/kernel.h"
+#include "engine/bpf/refusal.h"
+#include "engine/bpf/rights.h"
 #include "program/op.h"
 
 #define SLEEPABLE (1u << 4) /* BPF_F_SLEEPABLE */

@@ -1,11 +1,13 @@
-/* The verifier's log, and the kernel's refusals in our words; see inside.h. */
-#include "engine/bpf/inside.h"
+/* The verifier's log, and the kernel's refusals in our words; see refusal.h. */
+#include "engine/bpf/refusal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "engine/bpf/kernel.h"
+#include "engine/bpf/rights.h"
 
 #define COUNTS_SIZE (64u << 10)
 #define STEPS_SIZE  (1u << 20)

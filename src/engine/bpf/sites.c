@@ -1,5 +1,5 @@
-/* Leaving out sites; see attach.h. */
-#include "engine/bpf/attach.h"
+/* Leaving out sites; see sites.h. */
+#include "engine/bpf/sites.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -10,7 +10,8 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/file.h"
-#include "engine/bpf/inside.h"
+#include "engine/bpf/bpf.h"
+#include "engine/bpf/features.h"
 
 #define WALK_BYTES (4u << 20) /* of a function's code, before a site in it */
 

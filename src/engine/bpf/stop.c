@@ -2,15 +2,15 @@
  * moment. Kernels without it have a perf event for each site and take some 50 ms to close one, one
  * after the other; so they are closed by a child process that has nothing else to do. When that is
  * killed, the kernel closes what is left. */
-#include "engine/bpf/inside.h"
+#include "engine/bpf/stop.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "engine/bpf/control.h"
+#include "engine/bpf/helper.h"
 
 #define QUIET_MS   1000 /* for programs that were running, and may wait for a page of a disk */
 #define IN_MAPS_MS 10000
@@ -58,36 +58,6 @@ static int compare_fds(const void *a, const void *b)
 	const int *x = a, *y = b;
 
 	return *x < *y ? -1 : *x > *y;
-}
-
-static void close_between(unsigned first, unsigned last)
-{
-	unsigned most = (unsigned)sysconf(_SC_OPEN_MAX); /* for kernels before 5.9 */
-
-	if (first > last || !syscall(SYS_close_range, first, last, 0))
-		return;
-	for (unsigned fd = first; fd <= last && fd <= most; fd++)
-		close((int)fd);
-}
-
-/* Only calls that are safe after fork in a process of many threads. */
-void bpf_become_helper(const char *name, const int *fds, size_t count)
-{
-	unsigned next = 0;
-	sigset_t all;
-
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
-	setsid();
-	prctl(PR_SET_NAME, name);
-	for (size_t i = 0; i < count; i++) {
-		if ((unsigned)fds[i] > next)
-			close_between(next, (unsigned)fds[i] - 1);
-		next = (unsigned)fds[i] + 1;
-	}
-	close_between(next, ~0u);
-	if (chdir("/"))
-		next = 0; /* then this one stays busy as long as the helper lives */
 }
 
 bool bpf_hand_over(struct bpf_engine *e)
