@@ -29,7 +29,7 @@ ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(WARNINGS) $(HARDE
 	-Isrc -Iinclude -DNOPAL_VERSION='"$(VERSION)"' -MMD -MP
 LDLIBS := -liberty -ldw -lelf -lz -lpthread -ldl
 
-SOURCES := $(filter-out src/agent/%,$(wildcard src/*/*.c src/*/*/*.c))
+SOURCES := $(filter-out src/agent/%,$(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c))
 # Probes made at run time, and all that they need: a library of its own that needs only libc.
 RUNTIME := $(wildcard src/runtime/*.c) src/base/buf.c src/base/str.c src/base/utf8.c
 RUNTIME_OBJECTS := $(RUNTIME:src/%.c=$(O)/obj/%.o)

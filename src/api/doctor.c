@@ -12,8 +12,8 @@
 
 #include "base/array.h"
 #include "base/export.h"
-#include "engine/bpf/features.h"
-#include "engine/bpf/rights.h"
+#include "engine/bpf/kernel/features.h"
+#include "engine/bpf/kernel/rights.h"
 #include "engine/native/native.h"
 #include "inject/inject.h"
 #include "symbols/maps.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/export.h"
-#include "engine/bpf/attach.h"
+#include "engine/bpf/run/attach.h"
 
 struct nopal_link {
 	struct links links;

@@ -5,7 +5,7 @@ enum { X0, FP = 29, LR = 30, SP = 31, PC = 32, ZR = 33, TPIDR = 34, V0 = 64 };
 
 /* clang-format off */
 
-/* ORDER: numbers up to PC are those of struct user_pt_regs (engine/bpf/registers.c). */
+/* ORDER: numbers up to PC are those of struct user_pt_regs (engine/bpf/kernel/registers.c). */
 #define GENERAL(n) {"x" #n, n, 8, 0, true}, {"w" #n, n, 4, 0, true},
 #define VECTOR(n) \
 	{"v" #n, V0 + n, 16, 0, false}, {"q" #n, V0 + n, 16, 0, false}, \

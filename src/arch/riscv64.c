@@ -11,7 +11,7 @@ enum { ZERO, RA, SP, GP, TP, A0 = 10, PC = 32, F0 = 64 };
 
 /* clang-format off */
 
-/* ORDER: x1 to x31 have their numbers (engine/bpf/registers.c). */
+/* ORDER: x1 to x31 have their numbers (engine/bpf/kernel/registers.c). */
 #define NAMED(name, n)  {name, n, 8, 0, n != ZERO},
 #define GENERAL(n)      NAMED("x" #n, n)
 #define A(n)            NAMED("a" #n, A0 + n)

@@ -67,7 +67,7 @@ static bool same_event(const struct uses *u, const struct trace_event *a,
 }
 
 /* A second variant is made only for what changes a type. Where an argument is may differ within a
- * variant: the engine sees to that (engine/bpf/unit.h). */
+ * variant: the engine sees to that (engine/bpf/gen/unit.h). */
 static bool same_attachment(const struct uses *u, const struct attachment *a,
 			    const struct attachment *b)
 {

@@ -14,7 +14,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "engine/bpf/kernel.h"
+#include "engine/bpf/kernel/bpf_syscall.h"
 
 #define RING_PAGES  32	 /* data pages a CPU: a power of two */
 #define EVENTS_MOST 1024 /* of the threads of one process */

@@ -1,4 +1,4 @@
-/* One step of a walk, in plain C: what the programs in the kernel do (engine/bpf/user_step.c).
+/* One step of a walk, in plain C: what the programs in the kernel do (engine/bpf/walk/user_step.c).
  */
 #include "unwind/unwind.h"
 

@@ -8,10 +8,10 @@
 
 #include "help/bpf.h"
 
-#include "engine/bpf/kernel.h"
-#include "engine/bpf/kernel_btf.h"
-#include "engine/bpf/bpf.h"
-#include "engine/bpf/refusal.h"
+#include "engine/bpf/kernel/bpf_syscall.h"
+#include "engine/bpf/kernel/kernel_btf.h"
+#include "engine/bpf/run/bpf.h"
+#include "engine/bpf/run/refusal.h"
 
 #define SKIP_WHERE_NOP5_IS_SAFE()                                          \
 	do {                                                               \

@@ -6,8 +6,8 @@
 
 #include "help/bpf.h"
 
-#include "engine/bpf/features.h"
-#include "engine/bpf/kernel.h"
+#include "engine/bpf/kernel/features.h"
+#include "engine/bpf/kernel/bpf_syscall.h"
 
 #define MIN64 INT64_MIN
 #define MAX64 INT64_MAX

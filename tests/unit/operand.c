@@ -8,7 +8,7 @@
 #include "help/case_suite.h"
 
 #include "arch/operand.h"
-#include "engine/bpf/registers.h"
+#include "engine/bpf/kernel/registers.h"
 #include "engine/engine.h"
 
 static void dump_symbol(const struct operand *o, struct buf *out)

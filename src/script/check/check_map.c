@@ -192,7 +192,7 @@ void check_map_read(struct check *c, struct expr *e)
 	if (c->err)
 		return;
 	value = &e->map->value;
-	e->map->is_read = true; /* clearing it must be seen by programs: engine/bpf/store.h */
+	e->map->is_read = true; /* clearing it must be seen by programs: engine/bpf/run/stores.h */
 	e->shape = shape_int(true);
 	check_filled(c, e, "read");
 	if (c->err)

@@ -146,7 +146,7 @@ uint16_t lower_const(struct lower *l, uint64_t value)
 }
 
 /* A slot that an earlier statement has given back, if its type is the same. Large slots of
- * different types share memory in the engine, by their live ranges (engine/bpf/frame.c). */
+ * different types share memory in the engine, by their live ranges (engine/bpf/gen/frame.c). */
 uint16_t lower_slot(struct lower *l, const struct type *t)
 {
 	for (size_t i = 0; i < l->slot_count; i++) {

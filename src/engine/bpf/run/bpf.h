@@ -1,0 +1,55 @@
+/* The BPF engine: one run of programs in the kernel. */
+#ifndef NOPAL_ENGINE_BPF_RUN_BPF_H
+#define NOPAL_ENGINE_BPF_RUN_BPF_H
+
+#include "engine/bpf/run/group.h"
+#include "engine/bpf/kernel/links.h"
+#include "engine/bpf/run/semaphores.h"
+#include "engine/bpf/gen/world.h"
+#include "engine/engine.h"
+
+/* One unit that is in the kernel. */
+struct loaded {
+	struct unit unit;
+	struct code code; /* kept for dumps */
+	int fd;
+	struct loaded *next;
+};
+
+/* What retract() goes back to. */
+struct before_extend {
+	struct loaded **last;
+	size_t links; /* of uprobes */
+	const struct program *program;
+};
+
+struct bpf_engine {
+	struct engine engine; /* first: what others hold */
+	struct engine_options options;
+	struct arena arena;
+	struct features features;
+	const struct program *program;
+	struct gen_world world;
+	struct store *stores;
+	uint32_t store_count;
+	struct groups groups;
+	struct ring ring;
+	struct links links;   /* all but uprobes */
+	struct links uprobes; /* closed and made again by rearm */
+	struct semaphores semaphores;
+	uint64_t takeovers;  /* rearmed for so many of them */
+	uint64_t main_ended; /* when it was first seen that the main thread had, ns */
+	bool files_missed;   /* ... and files mapped since are not armed */
+	bool everybody;	     /* the kernel cannot filter: a main thread has ended */
+	bool is_alone;	     /* uprobes were armed in chosen processes alone */
+	struct loaded *first, **last;
+	struct before_extend before;
+	bool is_walk_warned; /* of a unit without the walk over user stacks */
+	uint64_t *control;   /* mapped */
+	size_t control_size;
+	uint64_t *unsent; /* control records made up for, by format */
+	int pause;
+	uint32_t left_out; /* sites that must not be probed; see site_checks.h */
+};
+
+#endif

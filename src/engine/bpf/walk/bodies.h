@@ -1,0 +1,16 @@
+/* Functions of walks: what asks for one, and what emits it later. Private to this folder. */
+#ifndef NOPAL_ENGINE_BPF_WALK_BODIES_H
+#define NOPAL_ENGINE_BPF_WALK_BODIES_H
+
+#include "engine/bpf/walk/walks.h"
+
+/* To be emitted by walk_bodies(). */
+void walks_add_body(struct walks *w, const struct walk_body *b);
+/* user_code.c: WALK_ROUNDS, WALK_ASKED */
+void user_walk_body(struct walks *w, const struct walk_body *b);
+/* Are user stacks walked on this machine's CPU? */
+bool user_walk_knows_cpu(void);
+/* script_code.c: WALK_SCRIPT */
+void script_walk_body(struct walks *w, const struct walk_body *b);
+
+#endif

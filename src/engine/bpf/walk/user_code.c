@@ -1,0 +1,309 @@
+/* Walking the stack of a program in the kernel, by the tables of unwind/tables.h: no frame pointers
+ * are needed. What a walk knows between two frames is in scratch memory after the slot's frames, so
+ * that the verifier, which does not look there, finds each round the same:
+ *
+ *	slot		u32 count | u32 pid and end | frames ...
+ *	after them	WALK_PC, WALK_SP, ...
+ *
+ * A round finds the mapping of pc, keeps the frame, finds the row of pc, and goes to the caller as
+ * its rule says: user_find.c looks up, user_step.c goes.
+ *
+ * Rounds are a loop of may_goto where the kernel has it, else calls by bpf_loop, else code for
+ * FEW_FRAMES of them. */
+#include "engine/bpf/walk/user_code.h"
+
+#include <elf.h>
+
+#include "engine/bpf/kernel/registers.h"
+
+#define FEW_FRAMES     32
+#define FUNC_TASK_REGS 175
+
+static const struct walk_cpu cpus[] = {
+	{EM_X86_64, "rbp", NULL, 1, 8, 136, 3, 3},     /* cs */
+	{EM_AARCH64, "x29", "x30", 4, 0, 264, 0xf, 0}, /* pstate */
+};
+
+_Static_assert(WALK_SIZE == USER_WALK_SIZE, "frame.c reserves it");
+_Static_assert(sizeof(struct unwind_mapping) == 56 && sizeof(union unwind_word) == 4 &&
+		       sizeof(struct unwind_rule) == 16,
+	       "the code has these sizes");
+
+static const struct walk_cpu *find_cpu(void)
+{
+	for (size_t i = 0; arch_host() && i < COUNT(cpus); i++)
+		if (cpus[i].machine == arch_host()->machine && arch_host()->word == 8)
+			return &cpus[i];
+	return NULL;
+}
+
+bool user_walk_knows_cpu(void)
+{
+	return find_cpu();
+}
+
+/* Add the frame of pc, in TMP. An address that means something only in this
+ * process makes the stack one of this process. */
+static void keep_frame(struct walk *w)
+{
+	struct code *c = w->walks->code;
+	int of_file = code_label(c);
+
+	if (w->is_raw)
+		code_const(c, R2, 0);
+	else
+		walk_load(w, R2, MAPPING(frame));
+	if (!w->is_raw)
+		code_jump_imm(c, BPF_JNE, R2, 0, of_file);
+	walk_load(w, R3, WALK_PID);
+	code_store(c, 4, SCRATCH, w->slot.offset + 4, R3);
+	code_bind(c, of_file);
+	code_alu(c, BPF_ADD, R2, TMP);
+	walk_load(w, R3, WALK_EXACT);
+	code_alu_imm(c, BPF_LSH, R3, 62);
+	code_alu(c, BPF_OR, R2, R3);
+	code_load(c, 4, R4, SCRATCH, w->slot.offset);
+	code_jump_imm(c, BPF_JGE, R4, (int32_t)w->depth, w->ends[UNWIND_LIMIT]); /* never */
+	code_mov(c, R3, R4);
+	code_alu_imm(c, BPF_LSH, R3, 3);
+	code_alu(c, BPF_ADD, R3, SCRATCH);
+	code_store(c, 8, R3, w->slot.offset + HEAD_SIZE, R2);
+	code_alu_imm(c, BPF_ADD, R4, 1);
+	code_store(c, 4, SCRATCH, w->slot.offset, R4);
+	code_jump_imm(c, BPF_JGE, R4, (int32_t)w->depth, w->ends[UNWIND_LIMIT]);
+}
+
+/* Nothing is known but where the thread stands; WALK_WHY says why. */
+static void keep_first(struct walk *w)
+{
+	struct code *c = w->walks->code;
+
+	walk_load(w, R1, WALK_PC);
+	code_store(c, 8, SCRATCH, w->slot.offset + HEAD_SIZE, R1);
+	walk_load(w, R1, WALK_PID);
+	walk_load(w, R2, WALK_WHY);
+	code_alu_imm(c, BPF_LSH, R2, STACK_PID_BITS);
+	code_alu(c, BPF_OR, R1, R2);
+	code_alu_imm(c, BPF_LSH, R1, 32);
+	code_alu_imm(c, BPF_OR, R1, 1); /* count */
+	code_store(c, 8, SCRATCH, w->slot.offset, R1);
+}
+
+/* The head of the slot says why the stack ends: R1. */
+static void write_ends(struct walk *w)
+{
+	struct code *c = w->walks->code;
+	int write = code_label(c), caller = code_label(c);
+
+	for (int i = UNWIND_ROOT; i < UNWIND_ENDS_COUNT_; i++) {
+		if (i == UNWIND_NO_PROCESS || i == UNWIND_BUSY)
+			continue; /* the first never in a round; the other is WALK_WHY */
+		code_bind(c, w->ends[i]);
+		if (i == UNWIND_NOT_CODE) {
+			code_load(c, 4, R1, SCRATCH, w->slot.offset);
+			code_jump_imm(c, BPF_JNE, R1, 0, caller);
+			keep_first(w);
+			code_jump(c, w->done);
+			code_bind(c, caller);
+			walk_find_caught(w);
+			walk_load(w, R1, WALK_WHY);
+		} else {
+			code_const(c, R1, i);
+		}
+		code_jump(c, write);
+	}
+	code_bind(c, write);
+	code_alu_imm(c, BPF_LSH, R1, STACK_PID_BITS);
+	code_load(c, 4, R2, SCRATCH, w->slot.offset + 4);
+	code_alu(c, BPF_OR, R1, R2);
+	code_store(c, 4, SCRATCH, w->slot.offset + 4, R1);
+	code_jump(c, w->done);
+}
+
+/* To `again` or `done`. */
+static void walk_round(struct walk *w)
+{
+	struct code *c = w->walks->code;
+
+	for (int i = 0; i < UNWIND_ENDS_COUNT_; i++)
+		w->ends[i] = code_label(c);
+	walk_load(w, TMP, WALK_PC);
+	walk_load(w, TMP2, WALK_EXACT);
+	code_alu_imm(c, BPF_MUL, TMP2, w->cpu->call);
+	code_alu(c, BPF_ADD, TMP2, TMP);
+	code_alu_imm(c, BPF_SUB, TMP2, w->cpu->call);
+	walk_find_mapping(w);
+	keep_frame(w);
+	walk_find_rule(w);
+	code_mov(c, R2, R1);
+	code_alu_imm(c, BPF_RSH, R2, 16);
+	code_alu_imm(c, BPF_AND, R2, 0xff);
+	code_jump_imm(c, BPF_JEQ, R2, UNWIND_LOST, w->ends[UNWIND_ROOT]);
+	walk_step(w);
+	write_ends(w);
+}
+
+static int64_t register_id(const char *name)
+{
+	const struct arch_reg *reg = name ? arch_find_reg(arch_host(), str_from(name)) : NULL;
+
+	return reg ? reg->id : -1;
+}
+
+/* R2 = the registers of the thread's user mode. To `none` when it has none, a thread of the kernel.
+ */
+static void find_registers(struct walk *w, int none)
+{
+	struct code *c = w->walks->code;
+
+	code_mov(c, R2, CTX);
+	if (w->walks->registers == REGISTERS_IN_CONTEXT)
+		return;
+	code_call(c, FUNC_TASK_BTF);
+	code_mov(c, R1, R0);
+	code_call(c, FUNC_TASK_REGS);
+	code_mov(c, R2, R0);
+	code_load(c, 8, R1, R2, w->cpu->mode_at);
+	code_alu_imm(c, BPF_AND, R1, w->cpu->mode_bits);
+	code_jump_imm(c, BPF_JNE, R1, w->cpu->mode_user, none);
+}
+
+/* In: R0 is the run of the process, or 0. */
+static void begin(struct walk *w, int no_registers)
+{
+	const struct arch *arch = arch_host();
+	const struct {
+		int what;
+		int64_t reg; /* -1: this CPU has none */
+	} from[] = {
+		{WALK_PC, arch->pc},
+		{WALK_SP, arch->sp},
+		{WALK_FP, register_id(w->cpu->fp)},
+		{WALK_LINK, register_id(w->cpu->link)},
+	};
+	struct code *c = w->walks->code;
+	int none = code_label(c);
+
+	code_const(c, R1, 0);
+	code_jump_imm(c, BPF_JEQ, R0, 0, none);
+	code_load(c, 8, R1, R0, 0);
+	code_bind(c, none);
+	walk_store(w, WALK_RUN, R1);
+	code_store_imm(c, 8, SCRATCH, w->at + MAPPING(end), 0);
+	code_store_imm(c, 8, SCRATCH, w->at + WALK_EXACT, 1);
+	code_store_imm(c, 8, SCRATCH, w->at + WALK_RETURNS, 0);
+	code_store_imm(c, 8, SCRATCH, w->slot.offset, 0);
+	find_registers(w, no_registers);
+	for (size_t i = 0; i < COUNT(from); i++) {
+		if (from[i].reg < 0)
+			code_const(c, R1, 0);
+		else
+			code_load(c, 8, R1, R2, saved_at(arch, from[i].reg));
+		walk_store(w, from[i].what, R1);
+	}
+}
+
+static void all_rounds(struct walk *w)
+{
+	struct code *c = w->walks->code;
+	int body;
+
+	switch (w->walks->user->loops) {
+	case LOOPS_MAY_GOTO:
+		w->again = code_here(c);
+		code_may_goto(c, w->done);
+		walk_round(w);
+		break;
+	case LOOPS_CALLED:
+		body = code_label(c);
+		walk_add_body(w, body, false);
+		code_store(c, 8, FRAME, STACK_A, SCRATCH);
+		code_const(c, R1, w->depth + 1);
+		code_function(c, R2, body);
+		code_helper(c, FUNC_LOOP, REG(R1), REG(R2), SUM(FRAME, STACK_A), IMM(0));
+		break;
+	case LOOPS_WALKED:
+		w->depth = w->depth < FEW_FRAMES ? w->depth : FEW_FRAMES;
+		for (uint32_t i = 0; i < w->depth; i++) {
+			w->again = code_label(c);
+			walk_round(w);
+			code_bind(c, w->again);
+		}
+	}
+	code_bind(c, w->done);
+}
+
+/* In: R2 is the address of the caller's STACK_A. Returns 1 when the stack is complete. */
+static void rounds_body(struct walk *w)
+{
+	struct code *c = w->walks->code;
+
+	code_load(c, 8, SCRATCH, R2, 0);
+	walk_round(w);
+	code_bind(c, w->again);
+	code_const(c, R0, 0);
+	code_exit(c);
+	code_bind(c, w->done);
+	code_const(c, R0, 1);
+	code_exit(c);
+}
+
+void user_walk_body(struct walks *walks, const struct walk_body *b)
+{
+	struct walk w = {.walks = walks,
+			 .cpu = find_cpu(),
+			 .slot = b->slot,
+			 .at = b->at,
+			 .depth = b->depth,
+			 .may_sleep = b->may_sleep,
+			 .is_raw = b->is_raw,
+			 .again = code_label(walks->code),
+			 .done = code_label(walks->code)};
+
+	code_bind(walks->code, b->label);
+	if (b->kind == WALK_ASKED)
+		walk_mapping_body(&w);
+	else
+		rounds_body(&w);
+}
+
+/* Perf events and tracepoints may happen where the kernel holds a lock that the look at a mapping
+ * wants; it does not wait for it. */
+bool walks_user(const struct walks *w)
+{
+	const struct user_walk *u = w->user;
+
+	return u->words_fd >= 0 && !u->is_left_out &&
+	       (w->registers == REGISTERS_IN_CONTEXT ||
+		(u->finds_registers && w->registers == REGISTERS_OF_TASK));
+}
+
+void walk_user(struct walks *walks, const struct walk_slot *slot)
+{
+	struct code *c = walks->code;
+	struct walk w = {.walks = walks,
+			 .cpu = find_cpu(),
+			 .slot = slot->at,
+			 .at = slot->at.offset + HEAD_SIZE + (int32_t)slot->size,
+			 .depth = slot->size / 8,
+			 .may_sleep = slot->may_sleep,
+			 .is_raw = slot->is_raw,
+			 .done = code_label(c)};
+	int known = code_label(c), end = code_label(c);
+
+	code_pid(c, walks->pids, false);
+	walk_store(&w, WALK_PID, R0);
+	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(walks->user->processes_fd),
+		    MEM(in_scratch(w.at + WALK_PID), 0));
+	begin(&w, end);
+	if (!walks->user->finds_mappings) {
+		walk_load(&w, R1, WALK_RUN);
+		code_jump_imm(c, BPF_JNE, R1, 0, known);
+		code_store_imm(c, 8, SCRATCH, w.at + WALK_WHY, UNWIND_NO_PROCESS);
+		keep_first(&w);
+		code_jump(c, end);
+	}
+	code_bind(c, known);
+	all_rounds(&w);
+	code_bind(c, end);
+}
