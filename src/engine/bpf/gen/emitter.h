@@ -1,5 +1,5 @@
 /* Code generation: one unit to eBPF. Private to this folder. clauses.c has the way through a
- * program and the table from operations to emitters; the emitters are in gen_*.c, functions
+ * program and the table from operations to emitters; the emitters are in the other files, functions
  * `gen_x(g, insn)` that append the code of one instruction.
  *
  * Registers and slots of the program have spill slots, on the stack or in scratch memory (frame.c).
@@ -14,6 +14,7 @@
 #include "engine/bpf/kernel/control.h"
 #include "engine/bpf/gen/sizes.h"
 #include "engine/bpf/gen/world.h"
+#include "program/record.h"
 
 /* The body of a loop that a helper calls: instructions [from, to) of a clause. */
 struct loop_body {

@@ -109,7 +109,7 @@ struct taking {
 	int given;
 };
 
-static int take_record(struct ring *r, struct taking *t, record_fn *fn, void *arg)
+static int take_record(struct ring *r, struct taking *t, ring_fn *fn, void *arg)
 {
 	const unsigned char *data = r->pages + page_size();
 	const uint32_t *head = (const void *)(data + (t->at & (r->size - 1)));
@@ -137,7 +137,7 @@ static int take_record(struct ring *r, struct taking *t, record_fn *fn, void *ar
 /* Everything up to where the kernel was when we looked. Each position and header is read with
  * acquire: what the kernel wrote before it is seen, too. The kernel may use a part of the ring
  * again as soon as set_consumed() has passed it; until then `fn` reads records where they are. */
-static int drain_once(struct ring *r, struct taking *t, record_fn *fn, void *arg)
+static int drain_once(struct ring *r, struct taking *t, ring_fn *fn, void *arg)
 {
 	uint64_t released = t->at;
 	int err = 0;
@@ -158,7 +158,7 @@ static int drain_once(struct ring *r, struct taking *t, record_fn *fn, void *arg
 	return err;
 }
 
-int ring_drain(struct ring *r, record_fn *fn, void *arg)
+int ring_drain(struct ring *r, ring_fn *fn, void *arg)
 {
 	struct taking t = {0};
 	int err = r->pages ? 0 : map_pages(r), before;

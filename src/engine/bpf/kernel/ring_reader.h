@@ -5,7 +5,8 @@
 #define NOPAL_ENGINE_BPF_KERNEL_RING_READER_H
 
 #include "base/diag.h"
-#include "engine/engine.h"
+
+typedef int ring_fn(void *arg, struct str bytes); /* non-zero ends the drain and is returned */
 
 struct ring {
 	int fd, wait_fd;
@@ -20,6 +21,6 @@ int ring_open(struct ring *r, size_t size, struct diag *d);
 void ring_close(struct ring *r); /* NULL fds are fine */
 /* Hand over every record that is complete; their number, or what `fn` returned, or -EPROTO when the
  * ring is not one. */
-int ring_drain(struct ring *r, record_fn *fn, void *arg);
+int ring_drain(struct ring *r, ring_fn *fn, void *arg);
 
 #endif

@@ -11,7 +11,7 @@
  */
 #include "engine/bpf/walk/script_code.h"
 
-#include <errno.h>
+#include "program/program.h"
 
 /* Calls of bpf_loop: for threads, frames, blocks, and the steps of names. */
 #define CALLS_MOST (1 << 16)

@@ -15,6 +15,7 @@
 #include <elf.h>
 
 #include "engine/bpf/kernel/registers.h"
+#include "program/program.h"
 
 #define FEW_FRAMES     32
 #define FUNC_TASK_REGS 175

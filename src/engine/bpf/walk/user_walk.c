@@ -9,6 +9,7 @@
 #include "engine/bpf/kernel/links.h"
 #include "engine/bpf/kernel/make_map.h"
 #include "engine/bpf/walk/user_code.h"
+#include "engine/engine.h"
 #include "unwind/tables.h"
 
 #define PROCESSES 65536u
