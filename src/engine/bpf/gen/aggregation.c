@@ -17,7 +17,7 @@
  * adding 0 is seen, too: a cell that is cleared by remembering its words (store_map.h) must change
  * with each event. It is written after the value: an atomic instruction would wait for it. Ruins
  * R2. */
-void gen_mark_set(struct gen *g, const struct store *s)
+void gen_mark_set(struct emitter *g, const struct store *s)
 {
 	const struct aggregation *a = type_aggregation(&s->def->value);
 	struct code *c = g->code;
@@ -34,7 +34,7 @@ void gen_mark_set(struct gen *g, const struct store *s)
 }
 
 /* Add 1 to bucket R2. */
-static void add_bucket(struct gen *g, uint32_t buckets)
+static void add_bucket(struct emitter *g, uint32_t buckets)
 {
 	code_limit(g->code, R2, (int32_t)buckets - 1);
 	code_alu_imm(g->code, BPF_LSH, R2, 3);
@@ -44,7 +44,7 @@ static void add_bucket(struct gen *g, uint32_t buckets)
 }
 
 /* R2 = hist_bucket(R1): see program/numbers.h. */
-static void find_hist_bucket(struct gen *g, const struct type *t)
+static void find_hist_bucket(struct emitter *g, const struct type *t)
 {
 	struct code *c = g->code;
 	int done = code_label(c), small = code_label(c);
@@ -84,7 +84,7 @@ static void find_hist_bucket(struct gen *g, const struct type *t)
 }
 
 /* R2 = lhist_bucket(R1). */
-static void find_lhist_bucket(struct gen *g, const struct type *t)
+static void find_lhist_bucket(struct emitter *g, const struct type *t)
 {
 	struct code *c = g->code;
 	int done = code_label(c), inside = code_label(c);
@@ -106,7 +106,7 @@ static void find_lhist_bucket(struct gen *g, const struct type *t)
 
 /* Raise the stored extreme to R1, which is masked so that greater wins. Other CPUs and programs
  * that preempt this one may raise it, too: compare and exchange until it succeeds. */
-static void raise_extreme(struct gen *g)
+static void raise_extreme(struct emitter *g)
 {
 	struct code *c = g->code;
 	int done = code_label(c), again;
@@ -129,7 +129,7 @@ static void raise_extreme(struct gen *g)
 }
 
 /* One word takes in R1. */
-static void join_word(struct gen *g, const struct type *t)
+static void join_word(struct emitter *g, const struct type *t)
 {
 	struct code *c = g->code;
 
@@ -144,7 +144,7 @@ static void join_word(struct gen *g, const struct type *t)
 	}
 }
 
-void gen_take_in(struct gen *g, const struct insn *in, const struct store *s)
+void gen_take_in(struct emitter *g, const struct insn *in, const struct store *s)
 {
 	const struct type *t = &s->def->value;
 	const struct aggregation *a = type_aggregation(t);
@@ -179,7 +179,7 @@ void gen_take_in(struct gen *g, const struct insn *in, const struct store *s)
 }
 
 /* The word at `to` of the stack += R1; ruins R2. */
-static void add_to_stack(struct gen *g, int to)
+static void add_to_stack(struct emitter *g, int to)
 {
 	code_load(g->code, 8, R2, FRAME, to);
 	code_alu(g->code, BPF_ADD, R2, R1);
@@ -187,7 +187,7 @@ static void add_to_stack(struct gen *g, int to)
 }
 
 /* Add one CPU's aggregate at R0 to what is gathered: STACK_B extreme or total, STACK_C count. */
-void gen_gather(struct gen *g, const struct type *t)
+void gen_gather(struct emitter *g, const struct type *t)
 {
 	const struct aggregation *a = type_aggregation(t);
 	struct code *c = g->code;
@@ -218,7 +218,7 @@ void gen_gather(struct gen *g, const struct type *t)
 /* R1 = what was gathered, as a script sees it. Before the first value an average is 0: in eBPF a
  * division by 0 is. Signed division is younger than other instructions (6.6), so a negative total
  * is divided as a positive one. */
-void gen_conclude(struct gen *g, const struct type *t)
+void gen_conclude(struct emitter *g, const struct type *t)
 {
 	const struct aggregation *a = type_aggregation(t);
 	struct code *c = g->code;
@@ -246,7 +246,7 @@ void gen_conclude(struct gen *g, const struct type *t)
 }
 
 /* R1 = what bucket R2 of hist() stands for: aggregate_percentile(). */
-static void find_hist_middle(struct gen *g, const struct type *t)
+static void find_hist_middle(struct emitter *g, const struct type *t)
 {
 	struct code *c = g->code;
 	int done = code_label(c);
@@ -270,7 +270,7 @@ static void find_hist_middle(struct gen *g, const struct type *t)
 	code_bind(c, done);
 }
 
-static void find_lhist_middle(struct gen *g, const struct type *t)
+static void find_lhist_middle(struct emitter *g, const struct type *t)
 {
 	struct code *c = g->code;
 	int done = code_label(c);
@@ -292,7 +292,7 @@ static void find_lhist_middle(struct gen *g, const struct type *t)
 
 /* Two walks over the buckets: how many values there are, and in which bucket the wanted one is. No
  * round branches on a count, so that the verifier follows one path. */
-void gen_percentile(struct gen *g, const struct type *t, int64_t millionths)
+void gen_percentile(struct emitter *g, const struct type *t, int64_t millionths)
 {
 	struct code *c = g->code;
 	int32_t buckets = (int32_t)(type_memory(t) / 8);

@@ -1,13 +1,13 @@
 /* Values: arithmetic, comparisons and conversions of 64-bit registers; slots as plain memory. */
 #include "engine/bpf/gen/emitter.h"
 
-void gen_const(struct gen *g, const struct insn *in)
+void gen_const(struct emitter *g, const struct insn *in)
 {
 	code_const(g->code, R1, in->imm);
 	gen_set(g, in->d, R1);
 }
 
-void gen_unary(struct gen *g, const struct insn *in)
+void gen_unary(struct emitter *g, const struct insn *in)
 {
 	gen_get(g, R1, in->a);
 	switch (in->op) {
@@ -32,7 +32,7 @@ static const uint8_t bpf_ops[OP_COUNT_] = {
 };
 /* clang-format on */
 
-void gen_binary(struct gen *g, const struct insn *in)
+void gen_binary(struct emitter *g, const struct insn *in)
 {
 	gen_get(g, R1, in->a);
 	gen_get(g, R2, in->b);
@@ -42,7 +42,7 @@ void gen_binary(struct gen *g, const struct insn *in)
 	gen_set(g, in->d, R1);
 }
 
-void gen_relation(struct gen *g, const struct insn *in)
+void gen_relation(struct emitter *g, const struct insn *in)
 {
 	int yes = code_label(g->code);
 
@@ -56,7 +56,7 @@ void gen_relation(struct gen *g, const struct insn *in)
 	gen_set(g, in->d, R1);
 }
 
-static void negate_if_negative(struct gen *g, int reg, int sign)
+static void negate_if_negative(struct emitter *g, int reg, int sign)
 {
 	int positive = code_label(g->code);
 
@@ -68,7 +68,7 @@ static void negate_if_negative(struct gen *g, int reg, int sign)
 /* A division by 0 is 1, as in bpftrace, and counted. Signed division eBPF has only since 6.6, and
  * the machine traps on INT64_MIN / -1. So: divide the magnitudes, then put
  * the sign back. The sign of a quotient is that of a ^ b, of a remainder that of a. */
-void gen_divide(struct gen *g, const struct insn *in)
+void gen_divide(struct emitter *g, const struct insn *in)
 {
 	int done = code_label(g->code), divide = code_label(g->code), op = bpf_ops[in->op];
 	bool is_signed = in->op == OP_SDIV || in->op == OP_SMOD;
@@ -95,7 +95,7 @@ void gen_divide(struct gen *g, const struct insn *in)
 }
 
 /* IEEE bits in R1, taken apart: R2 exponent, R3 mantissa with its leading one, R4 sign. */
-static void split_float(struct gen *g, bool wide, int mantissa)
+static void split_float(struct emitter *g, bool wide, int mantissa)
 {
 	code_mov(g->code, R4, R1);
 	code_alu_imm(g->code, BPF_RSH, R4, wide ? 63 : 31);
@@ -112,7 +112,7 @@ static void split_float(struct gen *g, bool wide, int mantissa)
 
 /* value = mantissa * 2^(exponent - bias - width), towards zero, in the registers of split_float.
  * eBPF has no floating-point operations. */
-void gen_float_to_int(struct gen *g, const struct insn *in)
+void gen_float_to_int(struct emitter *g, const struct insn *in)
 {
 	struct code *c = g->code;
 	bool wide = in->imm == 8;
@@ -149,7 +149,7 @@ void gen_float_to_int(struct gen *g, const struct insn *in)
 
 /* ---- slots */
 
-void gen_put_word(struct gen *g, const struct insn *in)
+void gen_put_word(struct emitter *g, const struct insn *in)
 {
 	struct spill s = gen_slot(g, in->s);
 
@@ -157,7 +157,7 @@ void gen_put_word(struct gen *g, const struct insn *in)
 	code_store(g->code, 8, spill_base(s), s.offset + (int32_t)in->imm, R1);
 }
 
-void gen_get_word(struct gen *g, const struct insn *in)
+void gen_get_word(struct emitter *g, const struct insn *in)
 {
 	struct spill s = gen_slot(g, in->s);
 
@@ -165,13 +165,13 @@ void gen_get_word(struct gen *g, const struct insn *in)
 	gen_set(g, in->d, R1);
 }
 
-void gen_zero_slot(struct gen *g, const struct insn *in)
+void gen_zero_slot(struct emitter *g, const struct insn *in)
 {
 	gen_zero(g, gen_slot(g, in->s), 0, slot_used(gen_slot_type(g, in->s)));
 }
 
 /* All of slot t into a part of s, or a part of t into all of s. */
-static void copy_slot(struct gen *g, const struct insn *in, int32_t to, int32_t from,
+static void copy_slot(struct emitter *g, const struct insn *in, int32_t to, int32_t from,
 		      uint16_t smaller)
 {
 	struct spill s = gen_slot(g, in->s), t = gen_slot(g, in->t);
@@ -180,12 +180,12 @@ static void copy_slot(struct gen *g, const struct insn *in, int32_t to, int32_t 
 		  (uint32_t)type_memory(gen_slot_type(g, smaller)));
 }
 
-void gen_copy_slot(struct gen *g, const struct insn *in)
+void gen_copy_slot(struct emitter *g, const struct insn *in)
 {
 	copy_slot(g, in, (int32_t)in->imm, 0, in->t);
 }
 
-void gen_copy_part(struct gen *g, const struct insn *in)
+void gen_copy_part(struct emitter *g, const struct insn *in)
 {
 	copy_slot(g, in, 0, (int32_t)in->imm, in->s);
 }

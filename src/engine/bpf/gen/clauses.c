@@ -15,7 +15,7 @@
  * so that several of them run on one CPU at once. The word at an entry's start is 1 while it is
  * taken; the exchange is safe under preemption, and every path out of the clause leads to
  * give_scratch(). */
-static void take_scratch(struct gen *g)
+static void take_scratch(struct emitter *g)
 {
 	struct code *c = g->code;
 	int taken = code_label(c), next = code_label(c), again;
@@ -44,7 +44,7 @@ static void take_scratch(struct gen *g)
 
 /* The next user of the entry must see what was written before: x86 stores in order anyway, others
  * need the barrier of an atomic operation. */
-static void give_scratch(struct gen *g)
+static void give_scratch(struct emitter *g)
 {
 #if defined(__x86_64__)
 	code_store_imm(g->code, 8, SCRATCH, 0, 0);
@@ -54,7 +54,7 @@ static void give_scratch(struct gen *g)
 #endif
 }
 
-static void gen_count_fault(struct gen *g, const struct insn *in)
+static void gen_count_fault(struct emitter *g, const struct insn *in)
 {
 	gen_fault(g, in, (int)in->imm);
 }
@@ -93,7 +93,7 @@ static gen_fn *const emitters[OP_COUNT_] = {
 };
 /* clang-format on */
 
-void gen_range(struct gen *g, uint32_t from, uint32_t to)
+void gen_range(struct emitter *g, uint32_t from, uint32_t to)
 {
 	const struct program *p = g->program;
 	uint32_t last = UINT32_MAX;
@@ -123,7 +123,7 @@ void gen_range(struct gen *g, uint32_t from, uint32_t to)
 	}
 }
 
-bool gen_make_labels(struct gen *g)
+bool gen_make_labels(struct emitter *g)
 {
 	g->labels = calloc(g->clause->insn_count + 1, sizeof(*g->labels));
 	for (uint32_t i = 0; g->labels && i <= g->clause->insn_count; i++)
@@ -134,7 +134,7 @@ bool gen_make_labels(struct gen *g)
 
 /* One clause. What ends it early goes to g->end, where the scratch memory is given back; when none
  * could be taken, that is skipped. */
-static void gen_clause(struct gen *g)
+static void gen_clause(struct emitter *g)
 {
 	uint32_t count = g->clause->insn_count;
 	int skipped = code_label(g->code);
@@ -155,8 +155,8 @@ static void gen_clause(struct gen *g)
 }
 
 /* Switch to the clause that each case runs after the current one; first of all (NULL) its first. */
-static void go_to_next(struct gen *g, const struct clause *current, const int *entries, int *labels,
-		       int end)
+static void go_to_next(struct emitter *g, const struct clause *current, const int *entries,
+		       int *labels, int end)
 {
 	for (uint32_t i = 0; i < g->unit->case_count; i++) {
 		const struct unit_case *c = &g->unit->cases[i];
@@ -175,7 +175,7 @@ static void go_to_next(struct gen *g, const struct clause *current, const int *e
 /* To `out` when the event is of another process, to `end` when the run is over. Clauses that the
  * tracer runs itself (UNIT_RUN) are exempt from both: they run in its own process, and END runs
  * when the others have been stopped. */
-static void gen_start(struct gen *g, int out, int end)
+static void gen_start(struct emitter *g, int out, int end)
 {
 	const struct unit *u = g->unit;
 
@@ -208,7 +208,7 @@ static void gen_start(struct gen *g, int out, int end)
  *	clause B	switch: case 1 -> end
  *	clause C	end
  */
-static int gen_clauses(struct gen *g, const struct frame *frames, int *entries, int *labels,
+static int gen_clauses(struct emitter *g, const struct frame *frames, int *entries, int *labels,
 		       int end)
 {
 	const struct program *p = g->program;
@@ -255,12 +255,12 @@ static struct walks walks_of(const struct gen_world *w, const struct unit *u, st
 int gen_unit(const struct gen_world *w, const struct unit *u, const struct frame *frames,
 	     struct code *code, struct diag *d)
 {
-	struct gen g = {.code = code,
-			.world = w,
-			.unit = u,
-			.program = u->program,
-			.walks = walks_of(w, u, code),
-			.diag = d};
+	struct emitter g = {.code = code,
+			    .world = w,
+			    .unit = u,
+			    .program = u->program,
+			    .walks = walks_of(w, u, code),
+			    .diag = d};
 	int *entries = calloc(u->program->clause_count + 1, sizeof(*entries));
 	int *labels = calloc(u->case_count + 1, sizeof(*labels));
 	int err = -ENOMEM;

@@ -4,53 +4,53 @@
 
 #include <stdlib.h>
 
-void gen_address(struct gen *g, int dst, struct spill at, int32_t more)
+void gen_address(struct emitter *g, int dst, struct spill at, int32_t more)
 {
 	code_address(g->code, dst, spill_base(at), at.offset + more);
 }
 
-void gen_get(struct gen *g, int dst, uint16_t reg)
+void gen_get(struct emitter *g, int dst, uint16_t reg)
 {
 	struct spill at = g->frame->regs[reg];
 
 	code_load(g->code, 8, dst, spill_base(at), at.offset);
 }
 
-void gen_set(struct gen *g, uint16_t reg, int src)
+void gen_set(struct emitter *g, uint16_t reg, int src)
 {
 	if (reg == REG_NO)
 		return;
 	code_store(g->code, 8, spill_base(g->frame->regs[reg]), g->frame->regs[reg].offset, src);
 }
 
-struct spill gen_slot(const struct gen *g, uint16_t slot)
+struct spill gen_slot(const struct emitter *g, uint16_t slot)
 {
 	return g->frame->slots[slot];
 }
 
-const struct type *gen_slot_type(const struct gen *g, uint16_t slot)
+const struct type *gen_slot_type(const struct emitter *g, uint16_t slot)
 {
 	return &g->clause->slots[slot].type;
 }
 
-void gen_count(struct gen *g, uint32_t word)
+void gen_count(struct emitter *g, uint32_t word)
 {
 	control_count(g->code, g->world->control_fd, word);
 }
 
-void gen_fault(struct gen *g, const struct insn *in, int kind)
+void gen_fault(struct emitter *g, const struct insn *in, int kind)
 {
 	if (in->span < g->world->span_count)
 		gen_count(g, CONTROL_FIXED_ + g->world->control_count + in->span * FAULT_KINDS +
 				     (uint32_t)kind);
 }
 
-void gen_zero(struct gen *g, struct spill to, int32_t more, uint32_t len)
+void gen_zero(struct emitter *g, struct spill to, int32_t more, uint32_t len)
 {
 	code_zero(g->code, g->world->zeros_fd, to, more, len);
 }
 
-void gen_fail(struct gen *g, int err, const char *tag, const char *text)
+void gen_fail(struct emitter *g, int err, const char *tag, const char *text)
 {
 	if (!g->err)
 		g->err = diag_error_at(g->diag, err, tag, g->clause->span, "%s", text);
@@ -64,7 +64,7 @@ struct case_range {
 
 /* A binary search for the case in R1. It does not look for cases that cannot come here: they belong
  * to whatever range is next to them, which makes fewer ranges. */
-static void search_range(struct gen *g, const struct case_range *ranges, uint32_t count)
+static void search_range(struct emitter *g, const struct case_range *ranges, uint32_t count)
 {
 	uint32_t half = count / 2;
 	int upper;
@@ -80,7 +80,7 @@ static void search_range(struct gen *g, const struct case_range *ranges, uint32_
 	search_range(g, ranges + half, count - half);
 }
 
-void gen_switch(struct gen *g, const int *labels)
+void gen_switch(struct emitter *g, const int *labels)
 {
 	struct case_range *ranges = calloc(g->unit->case_count, sizeof(*ranges));
 	uint32_t count = 0;

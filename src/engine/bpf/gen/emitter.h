@@ -11,9 +11,9 @@
 #ifndef NOPAL_ENGINE_BPF_GEN_EMITTER_H
 #define NOPAL_ENGINE_BPF_GEN_EMITTER_H
 
-#include "engine/bpf/kernel/control.h"
 #include "engine/bpf/gen/sizes.h"
 #include "engine/bpf/gen/world.h"
+#include "engine/bpf/kernel/control.h"
 #include "program/record.h"
 
 /* The body of a loop that a helper calls: instructions [from, to) of a clause. */
@@ -24,7 +24,7 @@ struct loop_body {
 	bool in_map;		     /* it is, or is within, a loop over a map */
 };
 
-struct gen {
+struct emitter {
 	struct code *code;
 	const struct gen_world *world;
 	const struct unit *unit;
@@ -43,26 +43,26 @@ struct gen {
 };
 
 /* May what is emitted now sleep? The kernel calls the body of a loop over a map under a lock. */
-static inline bool gen_may_sleep(const struct gen *g)
+static inline bool gen_may_sleep(const struct emitter *g)
 {
 	return g->world->sleepable && !g->in_map;
 }
 
 /* emitter.c: registers and slots, counters */
-void gen_address(struct gen *g, int dst, struct spill at, int32_t more);
-void gen_get(struct gen *g, int dst, uint16_t reg); /* dst = a register of the program */
-void gen_set(struct gen *g, uint16_t reg, int src);
-struct spill gen_slot(const struct gen *g, uint16_t slot);
-const struct type *gen_slot_type(const struct gen *g, uint16_t slot);
-void gen_count(struct gen *g, uint32_t word); /* add 1 to a control word; ruins R1, R2 */
-void gen_fault(struct gen *g, const struct insn *in, int kind);
-void gen_zero(struct gen *g, struct spill to, int32_t more, uint32_t len);
+void gen_address(struct emitter *g, int dst, struct spill at, int32_t more);
+void gen_get(struct emitter *g, int dst, uint16_t reg); /* dst = a register of the program */
+void gen_set(struct emitter *g, uint16_t reg, int src);
+struct spill gen_slot(const struct emitter *g, uint16_t slot);
+const struct type *gen_slot_type(const struct emitter *g, uint16_t slot);
+void gen_count(struct emitter *g, uint32_t word); /* add 1 to a control word; ruins R1, R2 */
+void gen_fault(struct emitter *g, const struct insn *in, int kind);
+void gen_zero(struct emitter *g, struct spill to, int32_t more, uint32_t len);
 /* Jump to labels[case] by the case in the cookie. */
-void gen_switch(struct gen *g, const int *labels);
-void gen_fail(struct gen *g, int err, const char *tag, const char *text);
+void gen_switch(struct emitter *g, const int *labels);
+void gen_fail(struct emitter *g, int err, const char *tag, const char *text);
 
 /* The emitters, by the table in clauses.c */
-typedef void gen_fn(struct gen *g, const struct insn *in);
+typedef void gen_fn(struct emitter *g, const struct insn *in);
 /* clang-format off */
 gen_fn gen_const, gen_unary, gen_binary, gen_divide, gen_relation, gen_float_to_int;
 gen_fn gen_jump, gen_branch, gen_loop, gen_next, gen_return;

@@ -16,7 +16,7 @@
 #define COMMON_PID	  4 /* where one of them is */
 
 /* R1 = what a read has left on the stack; where it failed, and not at `ok`: 0, and counted. */
-static void take_read(struct gen *g, const struct insn *in, int size, bool is_signed, int ok)
+static void take_read(struct emitter *g, const struct insn *in, int size, bool is_signed, int ok)
 {
 	struct code *c = g->code;
 	int done = code_label(c);
@@ -34,7 +34,7 @@ static void take_read(struct gen *g, const struct insn *in, int size, bool is_si
 /* Read `size` bytes of user memory at TMP to STACK_A and R1, extended. The second try of sleepable
  * programs brings in a page that is not resident; the first is cheaper and nearly always enough.
  * Unreadable: 0, and counted. */
-static void read_user(struct gen *g, const struct insn *in, int size, bool is_signed)
+static void read_user(struct emitter *g, const struct insn *in, int size, bool is_signed)
 {
 	struct code *c = g->code;
 	int ok = code_label(c);
@@ -47,7 +47,7 @@ static void read_user(struct gen *g, const struct insn *in, int size, bool is_si
 	take_read(g, in, size, is_signed, ok);
 }
 
-static void read_kernel(struct gen *g, const struct insn *in, int size, bool is_signed)
+static void read_kernel(struct emitter *g, const struct insn *in, int size, bool is_signed)
 {
 	int ok = code_label(g->code);
 
@@ -68,7 +68,7 @@ static int64_t extend_constant(int64_t value, int size, bool is_signed)
 }
 
 /* TMP = base + (index << scale) + displacement, as wide as the machine's addresses. */
-static void compute_address(struct gen *g, const struct operand *o, const struct arch *arch)
+static void compute_address(struct emitter *g, const struct operand *o, const struct arch *arch)
 {
 	struct code *c = g->code;
 
@@ -88,7 +88,7 @@ static void compute_address(struct gen *g, const struct operand *o, const struct
 
 /* R1 = a word that the kernel hands over. Pointers are made numbers on the way: the verifier knows
  * what they lead to, and lets programs compute only with numbers. */
-static void read_context(struct gen *g, const struct operand *o)
+static void read_context(struct emitter *g, const struct operand *o)
 {
 	struct code *c = g->code;
 
@@ -106,7 +106,7 @@ static void read_context(struct gen *g, const struct operand *o)
 }
 
 /* R1 = the operand. */
-static void read_operand(struct gen *g, const struct insn *in, const struct operand *o,
+static void read_operand(struct emitter *g, const struct insn *in, const struct operand *o,
 			 const struct arch *arch)
 {
 	switch (o->kind) {
@@ -132,7 +132,7 @@ static void read_operand(struct gen *g, const struct insn *in, const struct oper
 }
 
 /* The attach that represents the current clause in a case; NULL: the clause is not in it. */
-static const struct attach *attach_in(const struct gen *g, uint32_t number)
+static const struct attach *attach_in(const struct emitter *g, uint32_t number)
 {
 	const struct unit_case *c = &g->unit->cases[number];
 
@@ -143,7 +143,7 @@ static const struct attach *attach_in(const struct gen *g, uint32_t number)
 }
 
 typedef bool same_fn(const struct attach *a, const struct attach *b, int64_t imm);
-typedef void read_fn(struct gen *g, const struct insn *in, const struct attach *at);
+typedef void read_fn(struct emitter *g, const struct insn *in, const struct attach *at);
 
 /* What some cases of a unit read alike: the first of them, and where the code for it is. */
 struct recipe {
@@ -152,7 +152,7 @@ struct recipe {
 };
 
 /* R1 = what `read` reads, by the case: one piece of code for each recipe. */
-static void read_by_case(struct gen *g, const struct insn *in, same_fn *same, read_fn *read)
+static void read_by_case(struct emitter *g, const struct insn *in, same_fn *same, read_fn *read)
 {
 	uint32_t count = g->unit->case_count, known = 0, k;
 	struct recipe *recipes = calloc(count, sizeof(*recipes));
@@ -187,12 +187,12 @@ static bool same_arg(const struct attach *a, const struct attach *b, int64_t arg
 	       operand_equal(&a->args[arg].operand, &b->args[arg].operand);
 }
 
-static void read_arg(struct gen *g, const struct insn *in, const struct attach *at)
+static void read_arg(struct emitter *g, const struct insn *in, const struct attach *at)
 {
 	read_operand(g, in, &at->args[in->imm].operand, at->arch);
 }
 
-void gen_arg(struct gen *g, const struct insn *in)
+void gen_arg(struct emitter *g, const struct insn *in)
 {
 	read_by_case(g, in, same_arg, read_arg);
 }
@@ -203,7 +203,7 @@ static bool same_arch(const struct attach *a, const struct attach *b, int64_t un
 	return a->arch == b->arch;
 }
 
-static void read_reg(struct gen *g, const struct insn *in, const struct attach *at)
+static void read_reg(struct emitter *g, const struct insn *in, const struct attach *at)
 {
 	if (at->kind == ATTACH_FEXIT) { /* the only register that it may ask for is the result's */
 		code_store_imm(g->code, 8, FRAME, STACK_A, 0);
@@ -216,7 +216,7 @@ static void read_reg(struct gen *g, const struct insn *in, const struct attach *
 		code_alu32(g->code, BPF_MOV, R1, R1);
 }
 
-void gen_reg(struct gen *g, const struct insn *in)
+void gen_reg(struct emitter *g, const struct insn *in)
 {
 	read_by_case(g, in, same_arch, read_reg);
 }
@@ -224,7 +224,7 @@ void gen_reg(struct gen *g, const struct insn *in)
 /* The bytes of a tracepoint. The kernel overwrites the first 8 before programs see them; of these
  * fields only the thread's number can be found another way. The verifier refuses loads that are not
  * aligned, so such fields are read through a helper. */
-void gen_field(struct gen *g, const struct insn *in)
+void gen_field(struct emitter *g, const struct insn *in)
 {
 	struct code *c = g->code;
 
@@ -247,7 +247,7 @@ void gen_field(struct gen *g, const struct insn *in)
 }
 
 /* A name index: the same at every site, or in the cookie. */
-static void read_name(struct gen *g, bool func)
+static void read_name(struct emitter *g, bool func)
 {
 	const struct unit *u = g->unit;
 
@@ -261,7 +261,7 @@ static void read_name(struct gen *g, bool func)
 	code_alu_imm(g->code, BPF_AND, R0, (1 << COOKIE_NAME_BITS) - 1);
 }
 
-static void read_ip(struct gen *g)
+static void read_ip(struct emitter *g)
 {
 	int at = saved_at(arch_host(), arch_host()->pc);
 
@@ -275,7 +275,7 @@ static void read_ip(struct gen *g)
 	}
 }
 
-void gen_builtin(struct gen *g, const struct insn *in)
+void gen_builtin(struct emitter *g, const struct insn *in)
 {
 	struct code *c = g->code;
 
@@ -322,7 +322,7 @@ void gen_builtin(struct gen *g, const struct insn *in)
 	gen_set(g, in->d, R0);
 }
 
-void gen_load(struct gen *g, const struct insn *in)
+void gen_load(struct emitter *g, const struct insn *in)
 {
 	gen_get(g, TMP, in->a);
 	(in->op == OP_KLOAD ? read_kernel : read_user)(g, in, in->size, in->is_signed);
@@ -330,7 +330,7 @@ void gen_load(struct gen *g, const struct insn *in)
 }
 
 /* Of what is sent from a context where signals cannot be, the kernel keeps one to send it later. */
-void gen_signal(struct gen *g, const struct insn *in)
+void gen_signal(struct emitter *g, const struct insn *in)
 {
 	struct code *c = g->code;
 	int sent = code_label(c);
@@ -343,7 +343,7 @@ void gen_signal(struct gen *g, const struct insn *in)
 }
 
 /* The value begins after the head of a text. */
-void gen_write(struct gen *g, const struct insn *in)
+void gen_write(struct emitter *g, const struct insn *in)
 {
 	struct code *c = g->code;
 	const struct type *t = gen_slot_type(g, in->s);

@@ -23,19 +23,19 @@
 
 #define ROUNDS_MOST (1 << 23) /* of bpf_loop, which refuses more */
 
-void gen_jump(struct gen *g, const struct insn *in)
+void gen_jump(struct emitter *g, const struct insn *in)
 {
 	code_jump(g->code, g->labels[in->imm]);
 }
 
-void gen_branch(struct gen *g, const struct insn *in)
+void gen_branch(struct emitter *g, const struct insn *in)
 {
 	gen_get(g, R1, in->a);
 	code_jump_imm(g->code, in->op == OP_JUMP_IF ? BPF_JNE : BPF_JEQ, R1, 0, g->labels[in->imm]);
 }
 
 /* The counter of a loop runs down. */
-void gen_loop(struct gen *g, const struct insn *in)
+void gen_loop(struct emitter *g, const struct insn *in)
 {
 	struct spill counter = g->frame->counters[in - g->clause->code];
 
@@ -45,7 +45,7 @@ void gen_loop(struct gen *g, const struct insn *in)
 
 /* The end of the OP_LOOP at in->target. Without may_goto the verifier follows all rounds, up to its
  * own limit. */
-void gen_next(struct gen *g, const struct insn *in)
+void gen_next(struct emitter *g, const struct insn *in)
 {
 	struct spill counter = g->frame->counters[in->target];
 	int end = code_label(g->code);
@@ -62,7 +62,7 @@ void gen_next(struct gen *g, const struct insn *in)
 	gen_fault(g, in, FAULT_LOOP_LIMIT);
 }
 
-void gen_return(struct gen *g, const struct insn *in)
+void gen_return(struct emitter *g, const struct insn *in)
 {
 	(void)in;
 	code_jump(g->code, g->end);
@@ -71,7 +71,7 @@ void gen_return(struct gen *g, const struct insn *in)
 /* ---- bpf_loop */
 
 /* The targets of jumps that leave [from, to): marks by instruction. NULL: no memory. */
-static bool *find_exits(struct gen *g, uint32_t from, uint32_t to)
+static bool *find_exits(struct emitter *g, uint32_t from, uint32_t to)
 {
 	const struct clause *c = g->clause;
 	bool *out = calloc(c->insn_count + 1, sizeof(*out));
@@ -89,7 +89,7 @@ static bool *find_exits(struct gen *g, uint32_t from, uint32_t to)
 }
 
 /* Label of the function made of the body of the loop at `at`. */
-static int add_body(struct gen *g, uint32_t at, const struct store_map *map)
+static int add_body(struct emitter *g, uint32_t at, const struct store_map *map)
 {
 	int label = code_label(g->code);
 
@@ -103,7 +103,7 @@ static int add_body(struct gen *g, uint32_t at, const struct store_map *map)
 }
 
 /* What the function gets, and the word that it leaves. */
-static void before_call(struct gen *g, struct spill word)
+static void before_call(struct emitter *g, struct spill word)
 {
 	code_store_imm(g->code, 8, spill_base(word), word.offset, 0);
 	code_store(g->code, 8, FRAME, STACK_CTX, CTX);
@@ -111,7 +111,7 @@ static void before_call(struct gen *g, struct spill word)
 }
 
 /* Continue where the body wanted to; the end of the clause is the instruction after its last. */
-static void after_call(struct gen *g, uint32_t at)
+static void after_call(struct emitter *g, uint32_t at)
 {
 	struct code *c = g->code;
 	struct spill word = g->frame->counters[at];
@@ -128,7 +128,7 @@ static void after_call(struct gen *g, uint32_t at)
 	free(out);
 }
 
-void gen_loop_call(struct gen *g, const struct insn *in, uint32_t at)
+void gen_loop_call(struct emitter *g, const struct insn *in, uint32_t at)
 {
 	struct code *c = g->code;
 
@@ -143,7 +143,7 @@ void gen_loop_call(struct gen *g, const struct insn *in, uint32_t at)
 }
 
 /* A store with two hashes has two functions, because short keys lie differently in memory. */
-static void call_each(struct gen *g, uint32_t at, const struct store *s)
+static void call_each(struct emitter *g, uint32_t at, const struct store *s)
 {
 	const struct store_map *maps[] = {&s->map, &s->long_map};
 
@@ -156,7 +156,7 @@ static void call_each(struct gen *g, uint32_t at, const struct store *s)
 	}
 }
 
-void gen_each_call(struct gen *g, const struct insn *in, uint32_t at)
+void gen_each_call(struct emitter *g, const struct insn *in, uint32_t at)
 {
 	const struct store *s = &g->world->stores[in->map];
 	int done, twin;
@@ -176,7 +176,7 @@ void gen_each_call(struct gen *g, const struct insn *in, uint32_t at)
 }
 
 /* Leave the loop and continue at an instruction. */
-static void leave_at(struct gen *g, int label, struct spill word, uint32_t insn)
+static void leave_at(struct emitter *g, int label, struct spill word, uint32_t insn)
 {
 	code_bind(g->code, label);
 	code_store_imm(g->code, 8, spill_base(word), word.offset, (int32_t)insn + 1);
@@ -186,7 +186,7 @@ static void leave_at(struct gen *g, int label, struct spill word, uint32_t insn)
 
 /* In: of bpf_loop, R1 is the number of the round and R2 the address of STACK_SCRATCH of the caller;
  * of the helper that walks a map, R2 is the key, R3 the value and R4 that address. */
-static void gen_loop_body(struct gen *g, const struct loop_body *b)
+static void gen_loop_body(struct emitter *g, const struct loop_body *b)
 {
 	struct code *c = g->code;
 	struct spill word = g->frame->counters[b->from - 1];
@@ -224,7 +224,7 @@ static void gen_loop_body(struct gen *g, const struct loop_body *b)
 	free(out);
 }
 
-void gen_loop_bodies(struct gen *g, const struct frame *frames)
+void gen_loop_bodies(struct emitter *g, const struct frame *frames)
 {
 	for (size_t i = 0; i < g->body_count && !g->err && !g->code->failed; i++) {
 		const struct loop_body body = g->bodies[i]; /* a copy: the array grows */

@@ -8,11 +8,11 @@
 #define INSERT_TRIES	   3   /* another program may delete the key, or an allocation fail */
 #define FUNC_PERCPU_LOOKUP 195 /* bpf_map_lookup_percpu_elem, which older headers do not have */
 
-typedef void map_fn(struct gen *g, const struct insn *in, const struct gen_entry *at);
+typedef void map_fn(struct emitter *g, const struct insn *in, const struct gen_entry *at);
 
 /* R1 = the kernel map. A map of a group is looked up first, which ruins R0 to R5; the lookup never
  * fails, but the verifier requires the branch. */
-void gen_take_map(struct gen *g, const struct store_map *map)
+void gen_take_map(struct emitter *g, const struct store_map *map)
 {
 	struct code *c = g->code;
 
@@ -44,7 +44,7 @@ static bool is_counted(const struct store *s)
 }
 
 /* R0 = the value, or 0 when there is none. */
-static void look_up(struct gen *g, const struct gen_entry *at)
+static void look_up(struct emitter *g, const struct gen_entry *at)
 {
 	int none;
 
@@ -67,7 +67,7 @@ static void look_up(struct gen *g, const struct gen_entry *at)
  * is only in their sum. They go on counting meanwhile, so it is not of one moment. A loop over the
  * CPUs' values of a single aggregate: R0 is the value of CPU number TMP, or 0 and `end` when there
  * are no more. Returns the label for next_cpu(). */
-static int each_cpu(struct gen *g, const struct gen_entry *at, int end)
+static int each_cpu(struct emitter *g, const struct gen_entry *at, int end)
 {
 	int again;
 
@@ -78,14 +78,14 @@ static int each_cpu(struct gen *g, const struct gen_entry *at, int end)
 	return again;
 }
 
-static void next_cpu(struct gen *g, int again)
+static void next_cpu(struct emitter *g, int again)
 {
 	code_alu_imm(g->code, BPF_ADD, TMP, 1);
 	code_jump_imm(g->code, BPF_JLT, TMP, (int32_t)g->world->cpus, again);
 }
 
 /* R2 = `by`, then the number of keys there were before; ruins R1. */
-static void count_key(struct gen *g, const struct store *s, int by)
+static void count_key(struct emitter *g, const struct store *s, int by)
 {
 	code_map_value(g->code, R1, g->world->control_fd, s->used_at * 8);
 	code_const(g->code, R2, by);
@@ -93,7 +93,7 @@ static void count_key(struct gen *g, const struct store *s, int by)
 }
 
 /* Write the value at `value` (NULL: zeros), and after it the stacks of the key. */
-static void write_entry(struct gen *g, const struct gen_entry *at, const struct spill *value,
+static void write_entry(struct emitter *g, const struct gen_entry *at, const struct spill *value,
 			int64_t flags)
 {
 	struct spill entry = in_scratch(g->frame->entry);
@@ -118,7 +118,7 @@ static void write_entry(struct gen *g, const struct gen_entry *at, const struct 
 /* R0 = 0: the key, which did not exist, now has the value at `value` (NULL: zeros). The key is
  * counted before and taken off again when the kernel refuses it: so there are never more keys than
  * the limit, though two programs insert at once. */
-static void insert(struct gen *g, const struct gen_entry *at, const struct spill *value)
+static void insert_entry(struct emitter *g, const struct gen_entry *at, const struct spill *value)
 {
 	struct code *c = g->code;
 	int back = code_label(c), done = code_label(c);
@@ -138,7 +138,7 @@ static void insert(struct gen *g, const struct gen_entry *at, const struct spill
 }
 
 /* R0 = the value, inserted as zeros when it does not exist; else to `full`. Ruins TMP. */
-static void look_up_or_insert(struct gen *g, const struct gen_entry *at, int full)
+static void look_up_or_insert(struct emitter *g, const struct gen_entry *at, int full)
 {
 	struct code *c = g->code;
 	int found = code_label(c), again;
@@ -151,7 +151,7 @@ static void look_up_or_insert(struct gen *g, const struct gen_entry *at, int ful
 	code_jump_imm(c, BPF_JNE, R0, 0, found);
 	code_const(c, TMP, INSERT_TRIES);
 	again = code_here(c);
-	insert(g, at, NULL);
+	insert_entry(g, at, NULL);
 	look_up(g, at);
 	code_jump_imm(c, BPF_JNE, R0, 0, found);
 	code_alu_imm(c, BPF_SUB, TMP, 1);
@@ -160,7 +160,7 @@ static void look_up_or_insert(struct gen *g, const struct gen_entry *at, int ful
 	code_bind(c, found);
 }
 
-static void count_full(struct gen *g, const struct insn *in)
+static void count_full(struct emitter *g, const struct insn *in)
 {
 	gen_count(g, CONTROL_LOST_UPDATES);
 	gen_fault(g, in, FAULT_MAP_FULL);
@@ -168,7 +168,7 @@ static void count_full(struct gen *g, const struct insn *in)
 
 /* ---- reading */
 
-static void read_aggregate(struct gen *g, const struct gen_entry *at, int absent)
+static void read_aggregate(struct emitter *g, const struct gen_entry *at, int absent)
 {
 	struct code *c = g->code;
 	const struct type *t = &at->store->def->value;
@@ -189,7 +189,7 @@ static void read_aggregate(struct gen *g, const struct gen_entry *at, int absent
 	gen_conclude(g, t);
 }
 
-static void map_get(struct gen *g, const struct insn *in, const struct gen_entry *at)
+static void map_get(struct emitter *g, const struct insn *in, const struct gen_entry *at)
 {
 	struct code *c = g->code;
 	int absent = code_label(c), done = code_label(c);
@@ -210,7 +210,7 @@ static void map_get(struct gen *g, const struct insn *in, const struct gen_entry
 }
 
 /* A histogram that is read is in a hash, one for all CPUs: make_store() in build.c. */
-static void map_percentile(struct gen *g, const struct insn *in, const struct gen_entry *at)
+static void map_percentile(struct emitter *g, const struct insn *in, const struct gen_entry *at)
 {
 	struct code *c = g->code;
 	int absent = code_label(c), done = code_label(c);
@@ -225,7 +225,7 @@ static void map_percentile(struct gen *g, const struct insn *in, const struct ge
 	gen_set(g, in->d, R1);
 }
 
-static void map_copy(struct gen *g, const struct insn *in, const struct gen_entry *at)
+static void map_copy(struct emitter *g, const struct insn *in, const struct gen_entry *at)
 {
 	struct code *c = g->code;
 	struct spill t = gen_slot(g, in->t);
@@ -243,7 +243,7 @@ static void map_copy(struct gen *g, const struct insn *in, const struct gen_entr
 }
 
 /* A cell exists when the word after its value says so; of an aggregate, when it does on any CPU. */
-static void map_has(struct gen *g, const struct insn *in, const struct gen_entry *at)
+static void map_has(struct emitter *g, const struct insn *in, const struct gen_entry *at)
 {
 	struct code *c = g->code;
 	int32_t is_set = (int32_t)at->store->value_size;
@@ -274,8 +274,8 @@ static void map_has(struct gen *g, const struct insn *in, const struct gen_entry
  * be distinguished, because only one of them counts; and with a stack in the key, because the entry
  * that there is may be of another stack. A failure may be another program's insertion or a
  * momentary lack of memory, so it is tried again; then the map is full, which is counted. */
-static void update(struct gen *g, const struct insn *in, const struct gen_entry *at,
-		   struct spill value)
+static void update_entry(struct emitter *g, const struct insn *in, const struct gen_entry *at,
+			 struct spill value)
 {
 	struct code *c = g->code;
 	bool apart = is_counted(at->store) || at->map->stacks_size;
@@ -292,7 +292,7 @@ static void update(struct gen *g, const struct insn *in, const struct gen_entry 
 	if (apart) {
 		code_jump(c, next);
 		code_bind(c, absent);
-		insert(g, at, &value);
+		insert_entry(g, at, &value);
 		code_jump_imm(c, BPF_JEQ, R0, 0, done);
 	}
 	code_bind(c, next);
@@ -303,7 +303,7 @@ static void update(struct gen *g, const struct insn *in, const struct gen_entry 
 }
 
 /* A number is written in place, so that it does not take an allocation. */
-static void map_set(struct gen *g, const struct insn *in, const struct gen_entry *at)
+static void map_set(struct emitter *g, const struct insn *in, const struct gen_entry *at)
 {
 	struct code *c = g->code;
 	int absent = code_label(c), done = code_label(c);
@@ -319,17 +319,17 @@ static void map_set(struct gen *g, const struct insn *in, const struct gen_entry
 		code_bind(c, absent);
 		gen_get(g, R1, in->a);
 		code_store(c, 8, FRAME, STACK_A, R1);
-		update(g, in, at, on_stack(STACK_A));
+		update_entry(g, in, at, on_stack(STACK_A));
 	}
 	code_bind(c, done);
 }
 
-static void map_put(struct gen *g, const struct insn *in, const struct gen_entry *at)
+static void map_put(struct emitter *g, const struct insn *in, const struct gen_entry *at)
 {
-	update(g, in, at, gen_slot(g, in->t));
+	update_entry(g, in, at, gen_slot(g, in->t));
 }
 
-static void map_add(struct gen *g, const struct insn *in, const struct gen_entry *at)
+static void map_add(struct emitter *g, const struct insn *in, const struct gen_entry *at)
 {
 	struct code *c = g->code;
 	int full = code_label(c), done = code_label(c);
@@ -347,7 +347,7 @@ static void map_add(struct gen *g, const struct insn *in, const struct gen_entry
 	code_bind(c, done);
 }
 
-static void map_aggregate(struct gen *g, const struct insn *in, const struct gen_entry *at)
+static void map_aggregate(struct emitter *g, const struct insn *in, const struct gen_entry *at)
 {
 	int full = code_label(g->code), done = code_label(g->code);
 
@@ -361,7 +361,7 @@ static void map_aggregate(struct gen *g, const struct insn *in, const struct gen
 
 /* STACK_A = 1 when the word at R0, which says whether a cell holds anything, is not 0; it is 0
  * then. Of two programs that remove a value at once, one finds it. Ruins R1. */
-static void unset(struct gen *g, uint32_t is_set)
+static void clear_is_set(struct emitter *g, uint32_t is_set)
 {
 	struct code *c = g->code;
 	int absent = code_label(c);
@@ -374,7 +374,7 @@ static void unset(struct gen *g, uint32_t is_set)
 }
 
 /* Arrays keep their entries: a cell is set to zero, on one or all CPUs. */
-static void map_del(struct gen *g, const struct insn *in, const struct gen_entry *at)
+static void map_del(struct emitter *g, const struct insn *in, const struct gen_entry *at)
 {
 	struct code *c = g->code;
 	uint32_t size = at->store->value_size;
@@ -393,11 +393,11 @@ static void map_del(struct gen *g, const struct insn *in, const struct gen_entry
 			count_key(g, at->store, -1);
 	} else if (at->store->kind == STORE_CELL) {
 		look_up(g, at);
-		unset(g, size);
+		clear_is_set(g, size);
 		code_store_imm(c, 8, R0, 0, 0);
 	} else {
 		again = each_cpu(g, at, done);
-		unset(g, size);
+		clear_is_set(g, size);
 		code_helper(c, BPF_FUNC_probe_read_kernel, REG(R0), IMM(size),
 			    MAP_VALUE(g->world->zeros_fd, 0));
 		next_cpu(g, again);
@@ -419,7 +419,7 @@ static void map_del(struct gen *g, const struct insn *in, const struct gen_entry
  *				operation on `map`, short form of the key; -> done
  *			long:	operation on `long_map`, full key
  *			done:						*/
-static void map_operation(struct gen *g, const struct insn *in, const struct store *s)
+static void map_operation(struct emitter *g, const struct insn *in, const struct store *s)
 {
 	/* clang-format off */
 	static map_fn *const operations[OP_COUNT_] = {
@@ -451,7 +451,7 @@ static void map_operation(struct gen *g, const struct insn *in, const struct sto
 	code_bind(g->code, done);
 }
 
-int gen_twin(struct gen *g, const struct store *s)
+int gen_twin(struct emitter *g, const struct store *s)
 {
 	int twin = code_label(g->code);
 
@@ -462,7 +462,7 @@ int gen_twin(struct gen *g, const struct store *s)
 }
 
 /* A map with a twin: who uses the one that is no longer in use is counted until it has done so. */
-void gen_map(struct gen *g, const struct insn *in)
+void gen_map(struct emitter *g, const struct insn *in)
 {
 	const struct store *s = &g->world->stores[in->map];
 	int done, twin;

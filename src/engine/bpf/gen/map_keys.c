@@ -23,10 +23,10 @@ struct key_stack {
 	uint32_t size;	 /* bytes that it may have there, with its head */
 };
 
-typedef void stack_fn(struct gen *g, const struct key_stack *s, int arg);
+typedef void stack_fn(struct emitter *g, const struct key_stack *s, int arg);
 
 /* `s` is where the next stack would be. */
-static void each_stack(struct gen *g, const struct gen_entry *at, const struct type *t,
+static void each_stack(struct emitter *g, const struct gen_entry *at, const struct type *t,
 		       struct key_stack *s, stack_fn *fn, int arg)
 {
 	if (t->kind == TYPE_TUPLE) {
@@ -46,7 +46,7 @@ static void each_stack(struct gen *g, const struct gen_entry *at, const struct t
  * start. `reg` is how many words are left, and the index of the next ones, of which the verifier
  * knows nothing in any round: so it follows the rounds once where the kernel has may_goto, and
  * else all of them. To `few` with those at the front. */
-static int next_words(struct gen *g, const struct key_stack *s, int reg, int few)
+static int next_words(struct emitter *g, const struct key_stack *s, int reg, int few)
 {
 	struct code *c = g->code;
 	int again;
@@ -76,7 +76,7 @@ static void point_at(struct code *c, int dst, int index, int base, int32_t offse
 
 /* Take the word in R0 into a hash. Each step can be undone: stacks that differ in one word never
  * have the same hash. Ruins R0; TMP2 is MIX. */
-static void mix(struct code *c, int hash)
+static void mix_word(struct code *c, int hash)
 {
 	code_alu(c, BPF_XOR, hash, R0);
 	code_alu(c, BPF_MUL, hash, TMP2);
@@ -89,12 +89,12 @@ static void mix_words(struct code *c, int from, int count)
 {
 	for (int i = from; i < from + count; i++) {
 		code_load(c, 8, R0, R5, 8 * i);
-		mix(c, LANE + i);
+		mix_word(c, LANE + i);
 	}
 }
 
 /* Its hash goes to `key` in scratch memory. Ruins R0 to R5, TMP, TMP2. */
-static void hash_stack(struct gen *g, const struct key_stack *s, int key)
+static void hash_stack(struct emitter *g, const struct key_stack *s, int key)
 {
 	struct code *c = g->code;
 	int few = code_label(c), done = code_label(c), again;
@@ -115,7 +115,7 @@ static void hash_stack(struct gen *g, const struct key_stack *s, int key)
 	code_bind(c, done);
 	for (int i = 1; i < LANES; i++) {
 		code_mov(c, R0, LANE + i);
-		mix(c, LANE);
+		mix_word(c, LANE);
 	}
 	if (g->world->one_hash)
 		code_const(c, LANE, 0);
@@ -133,7 +133,7 @@ static void compare_words(struct code *c, int from, int count, int other)
 }
 
 /* To `other` unless it is the stack of the entry at R0. */
-static void compare_stack(struct gen *g, const struct key_stack *s, int other)
+static void compare_stack(struct emitter *g, const struct key_stack *s, int other)
 {
 	struct code *c = g->code;
 	int few = code_label(c), done = code_label(c), again;
@@ -153,7 +153,7 @@ static void compare_stack(struct gen *g, const struct key_stack *s, int other)
 	code_bind(c, done);
 }
 
-void gen_compare_stacks(struct gen *g, const struct gen_entry *at)
+void gen_compare_stacks(struct emitter *g, const struct gen_entry *at)
 {
 	struct key_stack s = {.at = at->slot, .kept = (int32_t)at->store->value_size};
 	int other = code_label(g->code), same = code_label(g->code);
@@ -165,12 +165,12 @@ void gen_compare_stacks(struct gen *g, const struct gen_entry *at)
 	code_bind(g->code, same);
 }
 
-static void copy_stack(struct gen *g, const struct key_stack *s, int to)
+static void copy_stack(struct emitter *g, const struct key_stack *s, int to)
 {
 	code_copy(g->code, SCRATCH, to + s->kept, spill_base(s->at), s->at.offset, s->size);
 }
 
-void gen_copy_stacks(struct gen *g, const struct gen_entry *at, int32_t to)
+void gen_copy_stacks(struct emitter *g, const struct gen_entry *at, int32_t to)
 {
 	struct key_stack s = {.at = at->slot};
 
@@ -179,7 +179,7 @@ void gen_copy_stacks(struct gen *g, const struct gen_entry *at, int32_t to)
 
 /* ---- keys */
 
-static void check_short(struct gen *g, const struct type *t, struct spill at, int is_long)
+static void check_short(struct emitter *g, const struct type *t, struct spill at, int is_long)
 {
 	if (t->kind == TYPE_TUPLE) {
 		for (unsigned i = 0; i < t->element_count; i++) {
@@ -196,13 +196,14 @@ static void check_short(struct gen *g, const struct type *t, struct spill at, in
 		      (int32_t)(type_is_stack(t) ? STORE_SHORT_STACK / 8 : STORE_SHORT), is_long);
 }
 
-void gen_check_short(struct gen *g, const struct gen_entry *at, int is_long)
+void gen_check_short(struct emitter *g, const struct gen_entry *at, int is_long)
 {
 	check_short(g, &at->store->def->key, at->slot, is_long);
 }
 
 /* `from` is where in the slot the next element is, at->key where its part of the key goes. */
-static void pack_key(struct gen *g, const struct type *t, struct gen_entry *at, struct spill *from)
+static void pack_key(struct emitter *g, const struct type *t, struct gen_entry *at,
+		     struct spill *from)
 {
 	uint32_t size = store_key_size(t, at->map->is_short);
 
@@ -221,7 +222,7 @@ static void pack_key(struct gen *g, const struct type *t, struct gen_entry *at, 
 	at->key.offset += (int32_t)size;
 }
 
-void gen_make_key(struct gen *g, struct gen_entry *at)
+void gen_make_key(struct emitter *g, struct gen_entry *at)
 {
 	const struct type *t = &at->store->def->key;
 	struct spill from = at->slot;
@@ -237,7 +238,7 @@ void gen_make_key(struct gen *g, struct gen_entry *at)
 
 /* The other way: the key at TMP, the stacks of the entry at TMP2, and zeros for what short ones do
  * not have. */
-static void unpack_key(struct gen *g, const struct type *t, bool short_key, struct spill *to,
+static void unpack_key(struct emitter *g, const struct type *t, bool short_key, struct spill *to,
 		       int32_t *key, int32_t *kept)
 {
 	uint32_t full = (uint32_t)type_memory(t), size = store_key_size(t, short_key), part = size;
@@ -259,7 +260,7 @@ static void unpack_key(struct gen *g, const struct type *t, bool short_key, stru
 	to->offset += (int32_t)full;
 }
 
-void gen_take_entry(struct gen *g, const struct insn *in, const struct store_map *map)
+void gen_take_entry(struct emitter *g, const struct insn *in, const struct store_map *map)
 {
 	const struct store *s = &g->world->stores[in->map];
 	const struct type *key = &s->def->key, *value = &s->def->value;

@@ -22,7 +22,7 @@
  * asks only after it has sent a sixteenth of the ring divided by the number of CPUs: all of them
  * together cannot fill the ring unseen, and while the ring stays full, the reader is woken no more
  * often. The counters are plain words: when an update is lost, a CPU asks one record later. */
-static void choose_wakeup(struct gen *g, const struct format *f)
+static void choose_wakeup(struct emitter *g, const struct format *f)
 {
 	struct code *c = g->code;
 	uint32_t little = g->world->ring_bytes / 16 / g->world->cpus;
@@ -55,7 +55,7 @@ static void choose_wakeup(struct gen *g, const struct format *f)
 
 /* A record that found the ring full: data is lost and counted, control is kept as a count, from
  * which the reader makes the record. */
-static void count_unsent(struct gen *g, const struct insn *in, const struct format *f)
+static void count_unsent(struct emitter *g, const struct insn *in, const struct format *f)
 {
 	uint32_t number = control_number(g->program, (uint32_t)in->imm);
 
@@ -77,7 +77,7 @@ static uint64_t head_word(uint32_t size, uint16_t format)
 }
 
 /* A field that has a fixed size, to `offset` of a base register. */
-static void store_field(struct gen *g, int to, int32_t offset, const struct field *field,
+static void store_field(struct emitter *g, int to, int32_t offset, const struct field *field,
 			uint32_t len)
 {
 	struct spill slot;
@@ -91,14 +91,15 @@ static void store_field(struct gen *g, int to, int32_t offset, const struct fiel
 	code_store(g->code, 8, to, offset, R1);
 }
 
-static uint32_t stamp_size(const struct gen *g)
+static uint32_t stamp_size(const struct emitter *g)
 {
 	return g->program->is_stamped ? STAMP_SIZE : 0;
 }
 
 /* Between reserve and submit nothing may leave the program or sleep: the verifier refuses a record
  * that is not submitted on every path, and the reader stops at one that is still being written. */
-static void emit_fixed(struct gen *g, const struct insn *in, const struct format *f, uint32_t size)
+static void emit_fixed(struct emitter *g, const struct insn *in, const struct format *f,
+		       uint32_t size)
 {
 	struct code *c = g->code;
 	int full = code_label(c), done = code_label(c);
@@ -137,7 +138,7 @@ struct position {
 	uint32_t variable_most; /* 0: TMP is not in use yet */
 };
 
-static void point_at_field(struct gen *g, int dst, const struct position *p)
+static void point_at_field(struct emitter *g, int dst, const struct position *p)
 {
 	gen_address(g, dst, in_scratch(p->record), p->fixed);
 	if (p->variable_most)
@@ -147,7 +148,7 @@ static void point_at_field(struct gen *g, int dst, const struct position *p)
 /* Append text or addresses: the head, then the bytes in use, padded to 8 by the zeros after them.
  * Those that are in place already only count. Ruins TMP2: the bytes without the head, padded.
  * The limits are for the verifier: it has forgotten that the length, in scratch memory, has one. */
-static void pack_variable(struct gen *g, const struct type *t, struct spill s, bool in_place,
+static void pack_variable(struct emitter *g, const struct type *t, struct spill s, bool in_place,
 			  struct position *p)
 {
 	struct code *c = g->code;
@@ -178,7 +179,7 @@ static void pack_variable(struct gen *g, const struct type *t, struct spill s, b
 
 /* Fields one after another; the first text or stack may be where it belongs already. TMP becomes
  * the size of the record. */
-static void emit_packed(struct gen *g, const struct insn *in, const struct format *f)
+static void emit_packed(struct emitter *g, const struct insn *in, const struct format *f)
 {
 	struct code *c = g->code;
 	struct position p = {.record = g->frame->record, .fixed = sizeof(struct record_head)};
@@ -223,7 +224,7 @@ static void emit_packed(struct gen *g, const struct insn *in, const struct forma
 	code_bind(c, sent);
 }
 
-void gen_emit(struct gen *g, const struct insn *in)
+void gen_emit(struct emitter *g, const struct insn *in)
 {
 	const struct format *f = &g->program->formats[in->imm];
 	bool fixed;

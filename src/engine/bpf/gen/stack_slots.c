@@ -5,7 +5,7 @@
 
 #define STACK_USER 256 /* BPF_F_USER_STACK */
 
-static struct walk_slot take_slot(struct gen *g, const struct insn *in)
+static struct walk_slot take_slot(struct emitter *g, const struct insn *in)
 {
 	const struct type *t = gen_slot_type(g, in->s);
 	struct walk_slot slot = {.at = gen_slot(g, in->s),
@@ -18,7 +18,7 @@ static struct walk_slot take_slot(struct gen *g, const struct insn *in)
 	return slot;
 }
 
-void gen_stack(struct gen *g, const struct insn *in)
+void gen_stack(struct emitter *g, const struct insn *in)
 {
 	struct walk_slot slot = take_slot(g, in);
 	bool user = in->op == OP_USTACK;
@@ -43,7 +43,7 @@ void gen_stack(struct gen *g, const struct insn *in)
 	code_store(c, 4, spill_base(slot.at), slot.at.offset + 4, R0);
 }
 
-void gen_script_stack(struct gen *g, const struct insn *in)
+void gen_script_stack(struct emitter *g, const struct insn *in)
 {
 	struct walk_slot slot;
 

@@ -8,7 +8,7 @@
 
 /* The literal a slot always holds: written once, by OP_TEXT. NULL: it may hold others. Which
  * operations write slots s and t is read off the table of operations. */
-static const struct str *literal_of(const struct gen *g, uint16_t slot)
+static const struct str *literal_of(const struct emitter *g, uint16_t slot)
 {
 	const struct str *found = NULL;
 
@@ -31,7 +31,7 @@ static const struct str *literal_of(const struct gen *g, uint16_t slot)
 /* To `differ` unless the first `most` bytes are equal, and the lengths as far as they count: whole
  * texts of different lengths differ, but a longer one may begin with the same bytes. The last word
  * is loaded whole, too, since a slot has 8 bytes after its text, and masked. */
-static void compare_literal(struct gen *g, uint16_t slot, struct str text, uint32_t size,
+static void compare_literal(struct emitter *g, uint16_t slot, struct str text, uint32_t size,
 			    int64_t most, int differ)
 {
 	struct code *c = g->code;
@@ -61,14 +61,14 @@ static void compare_literal(struct gen *g, uint16_t slot, struct str text, uint3
 }
 
 /* `reg` = min(length of the text, most): the bytes of it that count. */
-static void load_length(struct gen *g, int reg, struct spill s, int64_t most, uint32_t size)
+static void load_length(struct emitter *g, int reg, struct spill s, int64_t most, uint32_t size)
 {
 	code_load(g->code, 4, reg, spill_base(s), s.offset);
 	code_limit(g->code, reg, most >= 0 && most < size ? most : size);
 }
 
 /* R1 and R2 = where byte TMP of the texts is. */
-static void point_at(struct gen *g, struct spill s, struct spill t)
+static void point_at(struct emitter *g, struct spill s, struct spill t)
 {
 	gen_address(g, R1, s, HEAD_SIZE);
 	code_alu(g->code, BPF_ADD, R1, TMP);
@@ -79,7 +79,7 @@ static void point_at(struct gen *g, struct spill s, struct spill t)
 /* Whole blocks, as many as R5 bytes have; TMP becomes the number of bytes compared. The verifier
  * follows every round of a loop and gives up after some thousands, which by words is half of a text
  * of 64 KiB; so a round compares 8 words without a branch between them. */
-static void compare_blocks(struct gen *g, struct spill s, struct spill t, uint32_t least,
+static void compare_blocks(struct emitter *g, struct spill s, struct spill t, uint32_t least,
 			   int differ)
 {
 	struct code *c = g->code;
@@ -106,7 +106,7 @@ static void compare_blocks(struct gen *g, struct spill s, struct spill t, uint32
 /* Two unknown texts: blocks when they may be long, then words. TMP is the number of bytes known to
  * be equal; R0 counts the rounds down, since the verifier must see that they are few, which it
  * cannot see from R5, a value in memory. */
-static void compare_texts(struct gen *g, const struct insn *in, int differ)
+static void compare_texts(struct emitter *g, const struct insn *in, int differ)
 {
 	struct code *c = g->code;
 	struct spill s = gen_slot(g, in->s), t = gen_slot(g, in->t);
@@ -148,7 +148,7 @@ static void compare_texts(struct gen *g, const struct insn *in, int differ)
 	code_bind(c, same);
 }
 
-void gen_strcmp(struct gen *g, const struct insn *in)
+void gen_strcmp(struct emitter *g, const struct insn *in)
 {
 	const struct str *s = literal_of(g, in->s), *t = literal_of(g, in->t);
 	int differ = code_label(g->code), done = code_label(g->code);

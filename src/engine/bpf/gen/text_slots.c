@@ -14,14 +14,14 @@
 #define LENGTH_AT ((int)offsetof(struct text_head, len))
 #define FLAGS_AT  ((int)offsetof(struct text_head, flags))
 
-static void set_head(struct gen *g, struct spill s, uint32_t len, uint32_t flags)
+static void set_head(struct emitter *g, struct spill s, uint32_t len, uint32_t flags)
 {
 	code_store_imm(g->code, 4, spill_base(s), s.offset, (int32_t)len);
 	code_store_imm(g->code, 4, spill_base(s), s.offset + 4, (int32_t)flags);
 }
 
 /* An empty text with these flags. */
-static void set_empty(struct gen *g, const struct insn *in, uint32_t flags)
+static void set_empty(struct emitter *g, const struct insn *in, uint32_t flags)
 {
 	struct spill s = gen_slot(g, in->s);
 
@@ -31,7 +31,7 @@ static void set_empty(struct gen *g, const struct insn *in, uint32_t flags)
 
 /* The rest of a reader: of a read that failed, then of a pointer that is null, which jumps to
  * `null`. */
-static void end_reading(struct gen *g, const struct insn *in, int null, int done)
+static void end_reading(struct emitter *g, const struct insn *in, int null, int done)
 {
 	gen_fault(g, in, FAULT_READ);
 	set_empty(g, in, TEXT_UNREADABLE);
@@ -41,7 +41,7 @@ static void end_reading(struct gen *g, const struct insn *in, int null, int done
 }
 
 /* Before a read: the padding after a text of at most STORE_SHORT bytes. */
-static void pad_start(struct gen *g, const struct insn *in)
+static void pad_start(struct emitter *g, const struct insn *in)
 {
 	uint32_t size = gen_slot_type(g, in->s)->size;
 
@@ -51,7 +51,7 @@ static void pad_start(struct gen *g, const struct insn *in)
 
 /* Is the slot only used as a key, not as a part of one or as a value? Of a short key only
  * STORE_SHORT bytes of text are looked at, so the bytes after them may be anything. */
-static bool is_only_key(const struct gen *g, uint16_t slot)
+static bool is_only_key(const struct emitter *g, uint16_t slot)
 {
 	for (uint32_t i = 0; i < g->clause->insn_count; i++) {
 		const struct insn *in = &g->clause->code[i];
@@ -64,7 +64,7 @@ static bool is_only_key(const struct gen *g, uint16_t slot)
 
 /* R0 bytes of text are in the slot (at most its size): write its head, and zeros after it. R2 has
  * the flags. */
-static void set_length(struct gen *g, const struct insn *in)
+static void set_length(struct emitter *g, const struct insn *in)
 {
 	struct code *c = g->code;
 	struct spill s = gen_slot(g, in->s);
@@ -92,7 +92,7 @@ static void set_length(struct gen *g, const struct insn *in)
  * sleep. No helper reads a text and sleeps, so the read of the text, which may not, comes after
  * this. Code for each page instead of a loop, so that the verifier has no rounds to follow; one
  * page more than the text can fill, as it may begin at the end of one. */
-static void touch_pages(struct gen *g, uint32_t most)
+static void touch_pages(struct emitter *g, uint32_t most)
 {
 	struct code *c = g->code;
 
@@ -114,20 +114,20 @@ static void touch_pages(struct gen *g, uint32_t most)
 
 /* R0 = bytes read with the NUL, or 0 for an empty text, or negative. Up to TMP2 + 2 bytes are read:
  * one for the NUL, and one that shows that the text is longer than TMP2. */
-static void read_text(struct gen *g, struct spill s)
+static void read_text(struct emitter *g, struct spill s)
 {
 	code_helper(g->code, BPF_FUNC_probe_read_user_str, MEM(s, HEAD_SIZE), SUM(TMP2, 2),
 		    REG(TMP));
 }
 
 /* Bytes of text that the slot may have. */
-static int32_t text_limit(const struct gen *g, const struct insn *in)
+static int32_t text_limit(const struct emitter *g, const struct insn *in)
 {
 	return (int32_t)(in->imm ? in->imm : gen_slot_type(g, in->s)->size);
 }
 
 /* TMP2 = register b, but never more than the limit. */
-static void get_limit(struct gen *g, const struct insn *in)
+static void get_limit(struct emitter *g, const struct insn *in)
 {
 	if (in->b == REG_NO) {
 		code_const(g->code, TMP2, text_limit(g, in));
@@ -138,7 +138,7 @@ static void get_limit(struct gen *g, const struct insn *in)
 }
 
 /* R2 = TEXT_CUT, unless the script asked for no more than the limit. */
-static void set_cut(struct gen *g, const struct insn *in)
+static void set_cut(struct emitter *g, const struct insn *in)
 {
 	int asked = code_label(g->code);
 
@@ -153,7 +153,7 @@ static void set_cut(struct gen *g, const struct insn *in)
 /* The text and a little more cannot be read. Can all bytes up to the limit, as where memory ends
  * with the text? Then to `ok` with R0 as if the text were longer. A NUL that is found now was
  * written since the last try: read again, so that nothing after it stays in the slot. */
-static void read_to_the_end(struct gen *g, const struct insn *in, int ok)
+static void read_to_the_end(struct emitter *g, const struct insn *in, int ok)
 {
 	struct code *c = g->code;
 	struct spill s = gen_slot(g, in->s);
@@ -182,7 +182,7 @@ static void read_to_the_end(struct gen *g, const struct insn *in, int ok)
 
 /* The rare ways are after the usual one, not between its parts: the verifier follows code in its
  * order, so it meets the widest case first and finds that the rare ones are known. */
-void gen_str(struct gen *g, const struct insn *in)
+void gen_str(struct emitter *g, const struct insn *in)
 {
 	struct code *c = g->code;
 	struct spill s = gen_slot(g, in->s);
@@ -219,7 +219,7 @@ void gen_str(struct gen *g, const struct insn *in)
 }
 
 /* The same as code_limit(), and TMP2 says that something was cut. */
-static void limit_cut(struct gen *g, int reg, int32_t most)
+static void limit_cut(struct emitter *g, int reg, int32_t most)
 {
 	int fits = code_label(g->code);
 
@@ -230,7 +230,7 @@ static void limit_cut(struct gen *g, int reg, int32_t most)
 }
 
 /* Bytes at an address: all of them or none. A request for more than the slot holds is cut. */
-void gen_buf(struct gen *g, const struct insn *in)
+void gen_buf(struct emitter *g, const struct insn *in)
 {
 	struct code *c = g->code;
 	struct spill s = gen_slot(g, in->s);
@@ -259,7 +259,7 @@ void gen_buf(struct gen *g, const struct insn *in)
 	code_bind(c, done);
 }
 
-void gen_literal(struct gen *g, const struct insn *in)
+void gen_literal(struct emitter *g, const struct insn *in)
 {
 	struct code *c = g->code;
 	struct str text = g->program->literals[in->imm];
@@ -284,7 +284,7 @@ void gen_literal(struct gen *g, const struct insn *in)
 }
 
 /* The lengths are limited so that the verifier sees that both texts fit, whatever they are. */
-void gen_append(struct gen *g, const struct insn *in)
+void gen_append(struct emitter *g, const struct insn *in)
 {
 	struct code *c = g->code;
 	struct spill s = gen_slot(g, in->s), t = gen_slot(g, in->t);
@@ -315,7 +315,7 @@ void gen_append(struct gen *g, const struct insn *in)
 }
 
 /* The byte, and 8 zeros after it, as after any text (TEXT_SLOP). */
-void gen_push(struct gen *g, const struct insn *in)
+void gen_push(struct emitter *g, const struct insn *in)
 {
 	struct code *c = g->code;
 	struct spill s = gen_slot(g, in->s);
@@ -336,7 +336,7 @@ void gen_push(struct gen *g, const struct insn *in)
 	code_bind(c, done);
 }
 
-void gen_mark(struct gen *g, const struct insn *in)
+void gen_mark(struct emitter *g, const struct insn *in)
 {
 	struct code *c = g->code;
 	struct spill s = gen_slot(g, in->s), t = gen_slot(g, in->t);
@@ -349,7 +349,7 @@ void gen_mark(struct gen *g, const struct insn *in)
 
 /* In: R0 is what a read of a kernel text of at most `most` bytes returned. A failed read is an
  * empty text. */
-static void finish_kernel_text(struct gen *g, const struct insn *in, uint32_t most)
+static void finish_kernel_text(struct emitter *g, const struct insn *in, uint32_t most)
 {
 	struct code *c = g->code;
 	int ok = code_label(c), fits = code_label(c);
@@ -369,7 +369,7 @@ static void finish_kernel_text(struct gen *g, const struct insn *in, uint32_t mo
 
 /* The helper fills COMM_SIZE bytes whatever the name's length, which the slot may not have: so it
  * writes to STACK_B and STACK_A, and the name is read from there. */
-void gen_comm(struct gen *g, const struct insn *in)
+void gen_comm(struct emitter *g, const struct insn *in)
 {
 	uint32_t size = gen_slot_type(g, in->s)->size;
 
@@ -384,7 +384,7 @@ void gen_comm(struct gen *g, const struct insn *in)
  * pointers; at probes of programs there is a better way. */
 /* A text field of a tracepoint: at a fixed place, or at one given by a word of offset and length.
  */
-void gen_field_str(struct gen *g, const struct insn *in)
+void gen_field_str(struct emitter *g, const struct insn *in)
 {
 	struct code *c = g->code;
 	uint32_t size = gen_slot_type(g, in->s)->size;
@@ -405,7 +405,7 @@ void gen_field_str(struct gen *g, const struct insn *in)
 }
 
 /* Text at an address of the kernel. */
-void gen_kernel_str(struct gen *g, const struct insn *in)
+void gen_kernel_str(struct emitter *g, const struct insn *in)
 {
 	struct code *c = g->code;
 	uint32_t size = gen_slot_type(g, in->s)->size, most = in->imm ? (uint32_t)in->imm : size;
@@ -425,7 +425,7 @@ void gen_kernel_str(struct gen *g, const struct insn *in)
 }
 
 /* The kernel takes only pointers that its verifier has followed from what it handed over. */
-void gen_path(struct gen *g, const struct insn *in)
+void gen_path(struct emitter *g, const struct insn *in)
 {
 	struct code *c = g->code;
 	uint32_t size = gen_slot_type(g, in->s)->size;
@@ -458,7 +458,7 @@ void gen_path(struct gen *g, const struct insn *in)
 	code_bind(c, done);
 }
 
-void gen_length(struct gen *g, const struct insn *in)
+void gen_length(struct emitter *g, const struct insn *in)
 {
 	struct spill s = gen_slot(g, in->s);
 
@@ -468,7 +468,7 @@ void gen_length(struct gen *g, const struct insn *in)
 }
 
 /* The limit is for the verifier, which does not know that lengths fit into their slots. */
-void gen_byte(struct gen *g, const struct insn *in)
+void gen_byte(struct emitter *g, const struct insn *in)
 {
 	struct code *c = g->code;
 	struct spill s = gen_slot(g, in->s);

@@ -24,8 +24,8 @@ struct gen_world {
 	bool has_may_goto;   /* if there are stacks of scripts, or as keys; else not asked */
 	bool counts_running; /* in CONTROL_RUNNING, because detaching takes long; see stop.c */
 	enum loops loops;
-	struct user_walk user;
-	struct script_walk script;
+	struct user_maps user;
+	struct script_maps script;
 	struct pid_filter filter;
 };
 

@@ -29,12 +29,12 @@ struct link_create {
 	};
 };
 
-static uint64_t address(const void *p)
+static uint64_t address_of(const void *p)
 {
 	return (uint64_t)(uintptr_t)p;
 }
 
-static int call(int command, void *attr, size_t size)
+static int call_bpf(int command, void *attr, size_t size)
 {
 	long result = syscall(SYS_bpf, command, attr, size);
 
@@ -55,39 +55,39 @@ int kernel_map_create(const struct kernel_map *m)
 	attr.map_flags = m->flags;
 	attr.inner_map_fd = (uint32_t)m->inner_fd;
 	strncpy(attr.map_name, m->name ? m->name : "", sizeof(attr.map_name) - 1);
-	return call(BPF_MAP_CREATE, &attr, sizeof(attr));
+	return call_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
 }
 
-static int element(int command, int fd, const void *key, const void *value, uint64_t flags)
+static int call_on_element(int command, int fd, const void *key, const void *value, uint64_t flags)
 {
 	union bpf_attr attr;
 
 	memset(&attr, 0, sizeof(attr));
 	attr.map_fd = (uint32_t)fd;
-	attr.key = address(key);
-	attr.value = address(value);
+	attr.key = address_of(key);
+	attr.value = address_of(value);
 	attr.flags = flags;
-	return call(command, &attr, sizeof(attr));
+	return call_bpf(command, &attr, sizeof(attr));
 }
 
 int kernel_map_lookup(int fd, const void *key, void *value)
 {
-	return element(BPF_MAP_LOOKUP_ELEM, fd, key, value, 0);
+	return call_on_element(BPF_MAP_LOOKUP_ELEM, fd, key, value, 0);
 }
 
 int kernel_map_update(int fd, const void *key, const void *value, uint64_t flags)
 {
-	return element(BPF_MAP_UPDATE_ELEM, fd, key, value, flags);
+	return call_on_element(BPF_MAP_UPDATE_ELEM, fd, key, value, flags);
 }
 
 int kernel_map_delete(int fd, const void *key)
 {
-	return element(BPF_MAP_DELETE_ELEM, fd, key, NULL, 0);
+	return call_on_element(BPF_MAP_DELETE_ELEM, fd, key, NULL, 0);
 }
 
 int kernel_map_next(int fd, const void *key, void *next)
 {
-	return element(BPF_MAP_GET_NEXT_KEY, fd, key, next, 0);
+	return call_on_element(BPF_MAP_GET_NEXT_KEY, fd, key, next, 0);
 }
 
 int kernel_map_batch(int fd, const void *from, void *next, void *keys, void *values,
@@ -97,13 +97,13 @@ int kernel_map_batch(int fd, const void *from, void *next, void *keys, void *val
 	int err;
 
 	memset(&attr, 0, sizeof(attr));
-	attr.batch.in_batch = address(from);
-	attr.batch.out_batch = address(next);
-	attr.batch.keys = address(keys);
-	attr.batch.values = address(values);
+	attr.batch.in_batch = address_of(from);
+	attr.batch.out_batch = address_of(next);
+	attr.batch.keys = address_of(keys);
+	attr.batch.values = address_of(values);
 	attr.batch.count = *count;
 	attr.batch.map_fd = (uint32_t)fd;
-	err = call(BPF_MAP_LOOKUP_BATCH, &attr, sizeof(attr));
+	err = call_bpf(BPF_MAP_LOOKUP_BATCH, &attr, sizeof(attr));
 	*count = attr.batch.count;
 	return err;
 }
@@ -135,9 +135,9 @@ static int load_types(void)
 	union bpf_attr attr;
 
 	memset(&attr, 0, sizeof(attr));
-	attr.btf = address(&btf);
+	attr.btf = address_of(&btf);
 	attr.btf_size = (uint32_t)(btf.head.hdr_len + btf.head.type_len + btf.head.str_len);
-	return call(BPF_BTF_LOAD, &attr, sizeof(attr));
+	return call_bpf(BPF_BTF_LOAD, &attr, sizeof(attr));
 }
 
 #define SIGNALS_MOST 1000 /* during one load */
@@ -153,10 +153,10 @@ int kernel_program_load(const struct kernel_program *p)
 	attr.expected_attach_type = p->attach_type;
 	attr.prog_flags = p->flags;
 	attr.attach_btf_id = p->btf_id;
-	attr.insns = address(p->insns);
+	attr.insns = address_of(p->insns);
 	attr.insn_cnt = (uint32_t)p->count;
-	attr.license = address("Dual MIT/GPL");
-	attr.log_buf = address(p->log);
+	attr.license = address_of("Dual MIT/GPL");
+	attr.log_buf = address_of(p->log);
 	attr.log_size = p->log ? p->log_size : 0;
 	attr.log_level = p->log ? p->log_level : 0;
 	strncpy(attr.prog_name, p->name ? p->name : "", sizeof(attr.prog_name) - 1);
@@ -173,11 +173,11 @@ int kernel_program_load(const struct kernel_program *p)
 		}
 		attr.prog_btf_fd = (uint32_t)types;
 		attr.func_info_rec_size = sizeof(*info);
-		attr.func_info = address(info);
+		attr.func_info = address_of(info);
 		attr.func_info_cnt = (uint32_t)p->function_count + 1;
 	}
 	do /* the verifier gives up with EAGAIN when a signal is pending */
-		fd = call(BPF_PROG_LOAD, &attr, sizeof(attr));
+		fd = call_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
 	while (fd == -EAGAIN && tries-- > 0);
 	free(info);
 	if (types >= 0)
@@ -210,7 +210,7 @@ int kernel_program_run(int fd, uint32_t *result)
 
 	memset(&attr, 0, sizeof(attr));
 	attr.test.prog_fd = (uint32_t)fd;
-	err = call(BPF_PROG_TEST_RUN, &attr, sizeof(attr));
+	err = call_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr));
 	if (!err)
 		*result = attr.test.retval;
 	return err;
@@ -223,14 +223,14 @@ int kernel_link_uprobes(int program_fd, const struct kernel_uprobes *u)
 	memset(&attr, 0, sizeof(attr));
 	attr.prog_fd = (uint32_t)program_fd;
 	attr.attach_type = KERNEL_ATTACH_UPROBE_MULTI;
-	attr.uprobe.path = address(u->path);
-	attr.uprobe.offsets = address(u->offsets);
-	attr.uprobe.ref_ctr_offsets = address(u->ref_ctrs);
-	attr.uprobe.cookies = address(u->cookies);
+	attr.uprobe.path = address_of(u->path);
+	attr.uprobe.offsets = address_of(u->offsets);
+	attr.uprobe.ref_ctr_offsets = address_of(u->ref_ctrs);
+	attr.uprobe.cookies = address_of(u->cookies);
 	attr.uprobe.count = u->count;
 	attr.uprobe.flags = u->at_return ? KERNEL_UPROBE_RETURN : 0;
 	attr.uprobe.pid = (uint32_t)u->pid;
-	return call(BPF_LINK_CREATE, &attr, sizeof(attr));
+	return call_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
 }
 
 int kernel_link_perf(int program_fd, int perf_fd, uint64_t cookie)
@@ -243,7 +243,8 @@ int kernel_link_perf(int program_fd, int perf_fd, uint64_t cookie)
 	attr.attach_type = KERNEL_ATTACH_PERF_EVENT;
 	attr.perf.cookie = cookie;
 	/* Only what this kernel may know: the rest of the union belongs to newer ones. */
-	return call(BPF_LINK_CREATE, &attr, offsetof(struct link_create, perf) + sizeof(attr.perf));
+	return call_bpf(BPF_LINK_CREATE, &attr,
+			offsetof(struct link_create, perf) + sizeof(attr.perf));
 }
 
 int kernel_btf_open(uint32_t id)
@@ -252,7 +253,7 @@ int kernel_btf_open(uint32_t id)
 
 	memset(&attr, 0, sizeof(attr));
 	attr.btf_id = id;
-	return call(BPF_BTF_GET_FD_BY_ID, &attr, sizeof(attr));
+	return call_bpf(BPF_BTF_GET_FD_BY_ID, &attr, sizeof(attr));
 }
 
 int kernel_btf_read(int fd, void *bytes, uint32_t *size, bool *of_kernel)
@@ -263,14 +264,14 @@ int kernel_btf_read(int fd, void *bytes, uint32_t *size, bool *of_kernel)
 	int err;
 
 	memset(&attr, 0, sizeof(attr));
-	info.btf = address(bytes);
+	info.btf = address_of(bytes);
 	info.btf_size = bytes ? *size : 0;
-	info.name = address(name);
+	info.name = address_of(name);
 	info.name_len = sizeof(name);
 	attr.info.bpf_fd = (uint32_t)fd;
 	attr.info.info_len = sizeof(info);
-	attr.info.info = address(&info);
-	err = call(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr));
+	attr.info.info = address_of(&info);
+	err = call_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr));
 	if (err)
 		return err;
 	*size = info.btf_size;
@@ -283,9 +284,9 @@ int kernel_link_raw(int program_fd, const char *tracepoint)
 	union bpf_attr attr;
 
 	memset(&attr, 0, sizeof(attr));
-	attr.raw_tracepoint.name = address(tracepoint);
+	attr.raw_tracepoint.name = address_of(tracepoint);
 	attr.raw_tracepoint.prog_fd = (uint32_t)program_fd;
-	return call(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof(attr));
+	return call_bpf(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof(attr));
 }
 
 int kernel_link_function(int program_fd)
@@ -300,7 +301,7 @@ int kernel_link_iter(int program_fd)
 	memset(&attr, 0, sizeof(attr));
 	attr.link_create.prog_fd = (uint32_t)program_fd;
 	attr.link_create.attach_type = BPF_TRACE_ITER;
-	return call(BPF_LINK_CREATE, &attr, sizeof(attr));
+	return call_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
 }
 
 int kernel_iter_open(int link_fd)
@@ -309,7 +310,7 @@ int kernel_iter_open(int link_fd)
 
 	memset(&attr, 0, sizeof(attr));
 	attr.iter_create.link_fd = (uint32_t)link_fd;
-	return call(BPF_ITER_CREATE, &attr, sizeof(attr));
+	return call_bpf(BPF_ITER_CREATE, &attr, sizeof(attr));
 }
 
 int kernel_perf_open(struct perf_event_attr *attr, pid_t pid, int cpu)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "engine/bpf/kernel/insn.h"
 #include "engine/bpf/kernel/bpf_syscall.h"
+#include "engine/bpf/kernel/insn.h"
 #include "engine/bpf/kernel/kernel_btf.h"
 
 #define SLEEPABLE	       (1u << 4) /* BPF_F_SLEEPABLE */
@@ -22,7 +22,7 @@ static bool was_given(int fd)
 }
 
 /* Load the code, followed by `return 0`; the code is freed. A descriptor or -errno. */
-static int load(struct code *c, struct kernel_program p)
+static int load_ending(struct code *c, struct kernel_program p)
 {
 	code_const(c, R0, 0);
 	code_exit(c);
@@ -40,7 +40,7 @@ static int link_nothing(pid_t pid)
 	struct code c;
 
 	code_init(&c);
-	fd = load(&c, p);
+	fd = load_ending(&c, p);
 	if (fd >= 0)
 		link = kernel_link_uprobes(fd, &u);
 	was_given(fd);
@@ -83,8 +83,8 @@ static bool ask_bpf_loop(void)
 	code_call(&c, FUNC_LOOP);
 	code_const(&c, R0, 0);
 	code_exit(&c);
-	code_bind(&c, body); /* load() adds `return 0` */
-	return was_given(load(&c, (struct kernel_program){.type = BPF_PROG_TYPE_KPROBE}));
+	code_bind(&c, body); /* load_ending() adds `return 0` */
+	return was_given(load_ending(&c, (struct kernel_program){.type = BPF_PROG_TYPE_KPROBE}));
 }
 
 /* A loop over a map, whose body is a function that does nothing. */
@@ -108,8 +108,8 @@ static bool ask_for_each(void)
 	code_call(&c, FUNC_FOR_EACH);
 	code_const(&c, R0, 0);
 	code_exit(&c);
-	code_bind(&c, body); /* load() adds `return 0` */
-	given = was_given(load(&c, (struct kernel_program){.type = BPF_PROG_TYPE_KPROBE}));
+	code_bind(&c, body); /* load_ending() adds `return 0` */
+	given = was_given(load_ending(&c, (struct kernel_program){.type = BPF_PROG_TYPE_KPROBE}));
 	close(fd);
 	return given;
 }
@@ -126,7 +126,7 @@ static bool ask_may_goto(void)
 	code_may_goto(&c, end);
 	code_jump(&c, again);
 	code_bind(&c, end);
-	return was_given(load(&c, (struct kernel_program){.type = BPF_PROG_TYPE_KPROBE}));
+	return was_given(load_ending(&c, (struct kernel_program){.type = BPF_PROG_TYPE_KPROBE}));
 }
 
 /* A jump with a 32-bit distance, to the next instruction. */
@@ -226,7 +226,7 @@ void features_init(struct features *f)
 }
 
 /* False: nothing has this name. */
-static bool deny(struct features *f, struct str name)
+static bool deny_feature(struct features *f, struct str name)
 {
 	for (int i = 0; i < FEATURE_COUNT_; i++)
 		if (str_eq_text(name, table[i].name)) {
@@ -240,7 +240,7 @@ static bool deny(struct features *f, struct str name)
 void features_deny(struct features *f, struct str names)
 {
 	while (names.len)
-		deny(f, str_trim(str_cut(&names, ',')));
+		deny_feature(f, str_trim(str_cut(&names, ',')));
 }
 
 int features_check(struct diag *d)
@@ -250,7 +250,7 @@ int features_check(struct diag *d)
 
 	while (names.len) {
 		name = str_trim(str_cut(&names, ','));
-		if (!name.len || deny(&none, name))
+		if (!name.len || deny_feature(&none, name))
 			continue;
 		diag_error(d, -EINVAL, "unknown-feature", "no kernel feature is called '%.*s'",
 			   STR_FMT(name));
@@ -276,7 +276,7 @@ bool feature_has(struct features *f, enum feature feature)
 	if (table[feature].helper)
 		code_call(&c, table[feature].helper);
 	feature_learn(f, feature,
-		      table[feature].ask ? table[feature].ask() : was_given(load(&c, p)));
+		      table[feature].ask ? table[feature].ask() : was_given(load_ending(&c, p)));
 	return f->known[feature] > 0;
 }
 

@@ -309,7 +309,7 @@ static uint32_t line_size(const struct code_line *line)
 
 /* Dropped lines have the position of the next line that is kept, so labels before them are right.
  */
-static int64_t distance(const struct code *c, const struct code_line *line)
+static int64_t jump_distance(const struct code *c, const struct code_line *line)
 {
 	int32_t to = c->labels[line->label];
 
@@ -337,8 +337,8 @@ static size_t settle_jumps(struct code *c)
 
 			if (!line->is_reached || line->label < 0 || line->is_far || line->is_wide)
 				continue;
-			line->is_far =
-				distance(c, line) > JUMP_REACH || distance(c, line) < -JUMP_REACH;
+			line->is_far = jump_distance(c, line) > JUMP_REACH ||
+				       jump_distance(c, line) < -JUMP_REACH;
 			c->has_long_jump |= line->is_far;
 			again |= line->is_far;
 		}
@@ -350,7 +350,7 @@ static void write_line(const struct code *c, const struct code_line *line, struc
 {
 	*to = line->insn;
 	if (line->is_wide && line->label >= 0) { /* a function: relative to the next instruction */
-		to[0].imm = (int32_t)distance(c, line) + 1;
+		to[0].imm = (int32_t)jump_distance(c, line) + 1;
 		to[1] = (struct bpf_insn){0};
 		return;
 	}
@@ -362,7 +362,7 @@ static void write_line(const struct code *c, const struct code_line *line, struc
 	if (line->label < 0)
 		return;
 	if (!line->is_far) {
-		to->off = (int16_t)distance(c, line);
+		to->off = (int16_t)jump_distance(c, line);
 		return;
 	}
 	if (!is_jump_always(line)) {
@@ -370,7 +370,7 @@ static void write_line(const struct code *c, const struct code_line *line, struc
 		to[1] = (struct bpf_insn){.code = BPF_JMP | BPF_JA, .off = 1};
 		to += 2;
 	}
-	*to = (struct bpf_insn){.code = BPF_JMP32 | BPF_JA, .imm = (int32_t)distance(c, line)};
+	*to = (struct bpf_insn){.code = BPF_JMP32 | BPF_JA, .imm = (int32_t)jump_distance(c, line)};
 }
 
 int code_finish(struct code *c, struct bpf_insn **out, size_t *count)

@@ -10,8 +10,8 @@
 
 #include "base/array.h"
 #include "base/file.h"
-#include "engine/bpf/kernel/features.h"
 #include "engine/bpf/kernel/bpf_syscall.h"
+#include "engine/bpf/kernel/features.h"
 
 #define CLOSERS	     64
 #define CLOSER_STACK (64u << 10)

@@ -15,7 +15,7 @@
 #endif
 
 /* The effective ones, a bit each. */
-static uint64_t capabilities(void)
+static uint64_t read_capabilities(void)
 {
 	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
 	struct __user_cap_data_struct data[2] = {{0}};
@@ -38,7 +38,7 @@ static void read_word(const char *path, char *text, size_t size)
 
 void rights_read(struct rights *r)
 {
-	uint64_t caps = capabilities();
+	uint64_t caps = read_capabilities();
 	bool admin = caps >> CAP_SYS_ADMIN & 1;
 	char lockdown[100], uids[100]; /* "none [integrity] confidentiality" */
 	/* The first namespace maps all numbers to themselves. */

@@ -5,9 +5,9 @@
 
 #include <sys/types.h>
 
+#include "engine/bpf/gen/unit.h"
 #include "engine/bpf/kernel/features.h"
 #include "engine/bpf/kernel/links.h"
-#include "engine/bpf/gen/unit.h"
 
 struct attach_options {
 	struct features *features;

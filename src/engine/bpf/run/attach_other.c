@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "engine/bpf/run/attach.h"
 #include "engine/bpf/kernel/bpf_syscall.h"
+#include "engine/bpf/run/attach.h"
 #include "engine/engine.h"
 #include "find/tracefs.h"
 

@@ -10,15 +10,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "engine/bpf/run/attach.h"
-#include "engine/bpf/run/build.h"
-#include "engine/bpf/kernel/control.h"
-#include "engine/bpf/run/follow.h"
 #include "engine/bpf/kernel/bpf_syscall.h"
-#include "engine/bpf/run/load.h"
+#include "engine/bpf/kernel/control.h"
 #include "engine/bpf/kernel/registers.h"
+#include "engine/bpf/run/attach.h"
+#include "engine/bpf/run/follow.h"
 #include "engine/bpf/run/site_checks.h"
-#include "engine/bpf/run/stop.h"
 #include "engine/bpf/run/stores.h"
 #include "find/process.h"
 
@@ -49,12 +46,12 @@ static void bpf_learn(struct engine *engine)
 {
 	struct bpf_engine *e = (struct bpf_engine *)engine;
 
-	script_walk_learn(&e->world.script, e->options.langs);
+	script_maps_learn(&e->world.script, e->options.langs);
 }
 
 static void drain_definitions(struct bpf_engine *e)
 {
-	script_walk_drain(&e->world.script, e->options.langs);
+	script_maps_drain(&e->world.script, e->options.langs);
 }
 
 /* ---- maps */
@@ -114,8 +111,8 @@ static int bpf_open(const struct engine_options *options, struct engine **out, s
 	e->ring.fd = e->ring.wait_fd = -1;
 	e->world.control_fd = e->world.zeros_fd = e->world.scratch_fd = e->world.ring_fd = -1;
 	e->world.filter.followed_fd = -1;
-	user_walk_init(&e->world.user);
-	script_walk_init(&e->world.script);
+	user_maps_init(&e->world.user);
+	script_maps_init(&e->world.script);
 	e->pause = PAUSE_FIRST;
 	features_init(&e->features);
 	e->world.filter.pids = options->pid ? &e->options.pid : options->pids;
@@ -187,9 +184,9 @@ static void bpf_close(struct engine *engine)
 	for (uint32_t i = 0; i < e->store_count; i++)
 		store_close(&e->stores[i]);
 	groups_close(&e->groups);
-	user_walk_close(&e->world.user, &e->options);
+	user_maps_close(&e->world.user, &e->options);
 	ring_close(&e->ring);
-	script_walk_close(&e->world.script);
+	script_maps_close(&e->world.script);
 	if (e->control)
 		munmap(e->control, e->control_size);
 	close_fd(e->world.control_fd);
@@ -271,7 +268,7 @@ static int bpf_attach(struct engine *engine, struct diag *d)
 		err = follow_attach(&e->world, &e->features, &e->links, d);
 	else if (is_confined(e))
 		err = single_attach(&e->world, &e->links, d);
-	err = err ?: user_walk_attach(&e->world.user, &e->world.filter, &e->links, d) ?: sites_leave_out(e, e->first, true, d) ?: attach_from(e, e->first, false, d);
+	err = err ?: user_maps_attach(&e->world.user, &e->world.filter, &e->links, d) ?: sites_leave_out(e, e->first, true, d) ?: attach_from(e, e->first, false, d);
 	if (e->options.log)
 		features_log(&e->features, e->options.log);
 	if (err)
@@ -297,7 +294,7 @@ static int bpf_extend(struct engine *engine, const struct program *p, struct dia
 	int err;
 
 	e->before = (struct before_extend){first, e->uprobes.count, e->program};
-	err = bpf_renew(e, p, d) ?: script_walk_open(&e->world.script, p, &e->features,
+	err = bpf_renew(e, p, d) ?: script_maps_open(&e->world.script, p, &e->features,
 						  e->world.has_may_goto, d) ?: bpf_plan(e, p, &frames, &scratch, d);
 	/* The first program may have had no probes at all, and so no scratch memory. */
 	err = err ?: bpf_scratch(e, scratch, d) ?: bpf_load(e, p, frames, true, d) ?:
@@ -420,7 +417,7 @@ static int drain_unsent(struct bpf_engine *e, record_fn *fn, void *arg)
 }
 
 /* A record on its way out. */
-struct taken {
+struct delivery {
 	struct bpf_engine *e;
 	record_fn *fn;
 	void *arg;
@@ -429,7 +426,7 @@ struct taken {
 /* The functions in its stacks were sent before it; its time comes after it. */
 static int take_one(void *arg, struct str bytes)
 {
-	const struct taken *t = arg;
+	const struct delivery *t = arg;
 	uint64_t *time = &t->e->engine.time;
 
 	if (t->e->program->is_stamped && bytes.len >= sizeof(*time)) {
@@ -442,7 +439,7 @@ static int take_one(void *arg, struct str bytes)
 
 static int drain_now(struct bpf_engine *e, record_fn *fn, void *arg)
 {
-	struct taken taken = {e, fn, arg};
+	struct delivery taken = {e, fn, arg};
 	int n, more;
 
 	drain_definitions(e);

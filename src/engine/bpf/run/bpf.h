@@ -2,10 +2,10 @@
 #ifndef NOPAL_ENGINE_BPF_RUN_BPF_H
 #define NOPAL_ENGINE_BPF_RUN_BPF_H
 
-#include "engine/bpf/run/group.h"
-#include "engine/bpf/kernel/links.h"
-#include "engine/bpf/run/semaphores.h"
 #include "engine/bpf/gen/world.h"
+#include "engine/bpf/kernel/links.h"
+#include "engine/bpf/run/group.h"
+#include "engine/bpf/run/semaphores.h"
 #include "engine/engine.h"
 
 /* One unit that is in the kernel. */
@@ -51,5 +51,30 @@ struct bpf_engine {
 	int pause;
 	uint32_t left_out; /* sites that must not be probed; see site_checks.h */
 };
+
+/* build.c */
+/* Make the maps that all programs share, then load the program. */
+int bpf_build(struct engine *engine, const struct program *p, struct diag *d);
+/* Make the shared maps what an extension needs. */
+int bpf_renew(struct bpf_engine *e, const struct program *p, struct diag *d);
+/* Scratch memory of at least this size, for what is loaded from now on. */
+int bpf_scratch(struct bpf_engine *e, uint32_t size, struct diag *d);
+
+/* load.c */
+/* Where registers and slots of each clause go; *scratch is raised to what the largest needs. */
+int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, uint32_t *scratch,
+	     struct diag *d);
+/* Load the units of a program, or only those for uprobes; they are added to the engine's. */
+int bpf_load(struct bpf_engine *e, const struct program *p, const struct frame *frames,
+	     bool only_uprobes, struct diag *d);
+
+/* stop.c */
+/* No program does anything from now on. True when, besides, none is running any more; else they are
+ * known to have ended when their links are closed. */
+bool bpf_stop_programs(struct bpf_engine *e);
+/* Until no program changes a map that it found before this was called. */
+void bpf_wait_for_maps(void *engine);
+/* Let a child process close all links. False when there can be none. */
+bool bpf_hand_over(struct bpf_engine *e);
 
 #endif

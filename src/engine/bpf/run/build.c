@@ -6,17 +6,16 @@
  *	records		the ring
  *	maps		those of the script (store_map.h), and the arrays that group them
  */
-#include "engine/bpf/run/build.h"
+#include "engine/bpf/run/bpf.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "engine/bpf/kernel/control.h"
-#include "engine/bpf/run/follow.h"
-#include "engine/bpf/run/load.h"
-#include "engine/bpf/kernel/make_map.h"
 #include "engine/bpf/gen/sizes.h"
+#include "engine/bpf/kernel/control.h"
+#include "engine/bpf/kernel/make_map.h"
+#include "engine/bpf/run/follow.h"
 #include "engine/bpf/run/stores.h"
 #include "program/op.h"
 
@@ -272,8 +271,8 @@ int bpf_build(struct engine *engine, const struct program *p, struct diag *d)
 	if (!err && e->options.pid && e->options.follow_forks)
 		err = follow_open(&e->world, d);
 	if (!err)
-		err = user_walk_open(&e->world.user, &e->options, &e->features, d)
-			      ?: script_walk_open(&e->world.script, p, &e->features,
+		err = user_maps_open(&e->world.user, &e->options, &e->features, d)
+			      ?: script_maps_open(&e->world.script, p, &e->features,
 						  e->world.has_may_goto, d);
 	return err ?: bpf_plan(e, p, &frames, &scratch, d) ?: bpf_scratch(e, scratch, d) ?:
 	       make_ring(e, p, d) ?: bpf_load(e, p, frames, false, d);

@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "engine/bpf/run/attach.h"
+#include "engine/bpf/kernel/bpf_syscall.h"
 #include "engine/bpf/kernel/control.h"
 #include "engine/bpf/kernel/features.h"
-#include "engine/bpf/kernel/bpf_syscall.h"
 #include "engine/bpf/kernel/kernel_btf.h"
 #include "engine/bpf/kernel/make_map.h"
+#include "engine/bpf/run/attach.h"
 #include "find/tracefs.h"
 
 #define PROCESSES 65536u

@@ -2,8 +2,8 @@
 #ifndef NOPAL_ENGINE_BPF_RUN_FOLLOW_H
 #define NOPAL_ENGINE_BPF_RUN_FOLLOW_H
 
-#include "engine/bpf/kernel/links.h"
 #include "engine/bpf/gen/world.h"
+#include "engine/bpf/kernel/links.h"
 
 struct features;
 

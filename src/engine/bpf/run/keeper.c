@@ -28,7 +28,7 @@
 #define PAUSE_NS     1000000
 
 /* A word that was raised. */
-struct kept {
+struct raised_word {
 	struct keeper_word word;
 	uint64_t vdso;	 /* of its process; 0: the kernel has none */
 	uint64_t raised; /* ticks since boot */
@@ -48,8 +48,8 @@ enum pass {
 	PASS_LAST,   /* ... the others by what they were raised by */
 };
 
-struct kept_list {
-	struct kept *items;
+struct raised_list {
+	struct raised_word *items;
 	size_t count, cap;
 	struct buf maps;
 	enum pass pass;
@@ -68,7 +68,7 @@ static int find_vdso(void *arg, const struct mapped_file *file)
 	return 1;
 }
 
-static int look(pid_t pid, struct buf *maps, struct memory *out)
+static int read_memory(pid_t pid, struct buf *maps, struct memory *out)
 {
 	int err = maps_read(pid, maps);
 
@@ -85,7 +85,7 @@ static uint64_t ticks_now(void)
 	return (uint64_t)clock_read(CLOCK_BOOTTIME) / (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-static int covers(void *arg, const struct mapped_file *file)
+static int covers_word(void *arg, const struct mapped_file *file)
 {
 	const struct keeper_word *w = arg;
 
@@ -95,12 +95,12 @@ static int covers(void *arg, const struct mapped_file *file)
 
 static bool has_file_at(const struct memory *m, const struct keeper_word *word)
 {
-	return maps_parse_all(buf_as_str(m->maps), m->pid, covers, (void *)word);
+	return maps_parse_all(buf_as_str(m->maps), m->pid, covers_word, (void *)word);
 }
 
 /* Has this process the word that was raised: its own, one that it shares with its parent until it
  * calls exec, or a copy from a fork after that? */
-static bool has_word(const struct memory *m, const struct kept *k)
+static bool has_word(const struct memory *m, const struct raised_word *k)
 {
 	if (m->vdso != k->vdso)
 		return false;
@@ -153,11 +153,11 @@ static int raise_of(const struct keeper_word *word)
 
 /* ---- raising */
 
-static int raise_word(struct kept_list *l, const struct keeper_word *word)
+static int raise_word(struct raised_list *l, const struct keeper_word *word)
 {
 	struct memory m;
 	uint16_t value = 0;
-	int err = look(word->pid, &l->maps, &m);
+	int err = read_memory(word->pid, &l->maps, &m);
 
 	if (err)
 		return err;
@@ -175,15 +175,16 @@ static int raise_word(struct kept_list *l, const struct keeper_word *word)
 	err = word_change(word->pid, word->address, raise_of(word));
 	if (err)
 		return err;
-	l->items[l->count++] = (struct kept){.word = *word, .vdso = m.vdso, .raised = ticks_now()};
+	l->items[l->count++] =
+		(struct raised_word){.word = *word, .vdso = m.vdso, .raised = ticks_now()};
 	return 1;
 }
 
 /* ---- lowering */
 
-static int compare_kept(const void *x, const void *y)
+static int compare_raised(const void *x, const void *y)
 {
-	const struct kept *a = x, *b = y;
+	const struct raised_word *a = x, *b = y;
 
 	return a->word.address < b->word.address ? -1 : a->word.address > b->word.address;
 }
@@ -195,7 +196,7 @@ static bool is_traced(pid_t pid, const struct keeper_word *word)
 	return read_at(pid, word->site, &code, sizeof(code)) || code != word->code;
 }
 
-static void lower_word(struct kept_list *l, pid_t pid, const struct keeper_word *word)
+static void lower_word(struct raised_list *l, pid_t pid, const struct keeper_word *word)
 {
 	if (word->site && !is_traced(pid, word))
 		word_write(pid, word->address, 0);
@@ -209,14 +210,14 @@ static void lower_word(struct kept_list *l, pid_t pid, const struct keeper_word 
  * only there. */
 static int lower_in(void *arg, pid_t pid)
 {
-	struct kept_list *l = arg;
+	struct raised_list *l = arg;
 	uint64_t last = 0;
 	struct memory m;
 
-	if (look(pid, &l->maps, &m))
+	if (read_memory(pid, &l->maps, &m))
 		return 0;
 	for (size_t i = 0; i < l->count; i++) {
-		const struct kept *k = &l->items[i];
+		const struct raised_word *k = &l->items[i];
 
 		if (k->word.address == last || !has_word(&m, k) || !has_file_at(&m, &k->word) ||
 		    shares_memory(pid, k->word.pid))
@@ -227,7 +228,7 @@ static int lower_in(void *arg, pid_t pid)
 	return 0;
 }
 
-static bool run_pass(struct kept_list *l, enum pass pass)
+static bool run_pass(struct raised_list *l, enum pass pass)
 {
 	l->pass = pass;
 	l->is_unsettled = false;
@@ -236,13 +237,13 @@ static bool run_pass(struct kept_list *l, enum pass pass)
 	return !l->is_unsettled;
 }
 
-static void lower_all(struct kept_list *l)
+static void lower_all(struct raised_list *l)
 {
 	const struct timespec pause = {0, PAUSE_NS};
 	uint64_t start = clock_now();
 	bool are_settled;
 
-	qsort(l->items, l->count, sizeof(*l->items), compare_kept);
+	qsort(l->items, l->count, sizeof(*l->items), compare_raised);
 	are_settled = run_pass(l, PASS_LOWER);
 	while (!are_settled && clock_now() - start < SETTLE_NS) {
 		nanosleep(&pause, NULL);
@@ -254,7 +255,7 @@ static void lower_all(struct kept_list *l)
 
 void keeper_serve(int fd)
 {
-	struct kept_list l = {.maps = BUF_INIT};
+	struct raised_list l = {.maps = BUF_INIT};
 	struct keeper_word word;
 	ssize_t got;
 
@@ -271,7 +272,7 @@ void keeper_serve(int fd)
 
 /* ---- in the tracer */
 
-static int start(struct keeper *k)
+static int start_keeper(struct keeper *k)
 {
 	int ends[2];
 	pid_t pid;
@@ -295,7 +296,7 @@ static int start(struct keeper *k)
 
 int keeper_raise(struct keeper *k, const struct keeper_word *word)
 {
-	int result, err = k->pid ? 0 : start(k);
+	int result, err = k->pid ? 0 : start_keeper(k);
 
 	if (err)
 		return err;

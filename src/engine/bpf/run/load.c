@@ -9,15 +9,15 @@
  *
  * One program for many sites is the aim: it is one link, which attaches and closes at once. Only
  * clauses that the verifier cannot check as one program become several. */
-#include "engine/bpf/run/load.h"
+#include "engine/bpf/run/bpf.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "engine/bpf/kernel/bpf_syscall.h"
-#include "engine/bpf/run/refusal.h"
 #include "engine/bpf/kernel/rights.h"
+#include "engine/bpf/run/refusal.h"
 #include "program/op.h"
 
 #define SLEEPABLE (1u << 4) /* BPF_F_SLEEPABLE */

@@ -23,7 +23,7 @@ static bool is_same(const struct semaphore *a, const struct semaphore *b)
 	       a->file->device == b->file->device;
 }
 
-static int compare(const void *x, const void *y)
+static int compare_semaphores(const void *x, const void *y)
 {
 	const struct semaphore *a = x, *b = y;
 
@@ -53,7 +53,7 @@ int semaphores_add(struct semaphores *s, const struct unit *u)
 		seen = at->file;
 	}
 	if (s->count)
-		qsort(s->items, s->count, sizeof(*s->items), compare);
+		qsort(s->items, s->count, sizeof(*s->items), compare_semaphores);
 	for (size_t i = 0; i < s->count; i++)
 		if (!kept || !is_same(&s->items[kept - 1], &s->items[i]))
 			s->items[kept++] = s->items[i];
@@ -63,7 +63,7 @@ int semaphores_add(struct semaphores *s, const struct unit *u)
 
 /* ---- in one process */
 
-struct search {
+struct raising {
 	struct semaphores *s;
 	struct str maps;
 	unsigned raised;
@@ -86,7 +86,7 @@ static int count_copy(void *arg, const struct mapped_file *file)
 	return 0;
 }
 
-static bool has_copies(const struct search *q, const struct mapped_file *file)
+static bool has_copies(const struct raising *q, const struct mapped_file *file)
 {
 	struct copies c = {file, 0};
 
@@ -94,7 +94,7 @@ static bool has_copies(const struct search *q, const struct mapped_file *file)
 	return c.count > 1;
 }
 
-static void take_result(struct search *q, pid_t pid, int result)
+static void take_result(struct raising *q, pid_t pid, int result)
 {
 	q->raised += result > 0;
 	q->is_partly |= result == -EFAULT;
@@ -141,7 +141,7 @@ static void note_site(struct keeper_word *word, const struct mapped_file *mapped
 /* One mapping of code: the words of its sites. */
 static int raise_of(void *arg, const struct mapped_file *mapped)
 {
-	struct search *q = arg;
+	struct raising *q = arg;
 	struct semaphores *s = q->s;
 	const struct file *seen = NULL;
 	bool is_it = false, copies = false;
@@ -174,7 +174,7 @@ static int raise_of(void *arg, const struct mapped_file *mapped)
 }
 
 /* -ESRCH: the process has ended. */
-static int raise_in(struct search *q, pid_t pid)
+static int raise_in(struct raising *q, pid_t pid)
 {
 	struct buf text = BUF_INIT;
 	pid_t task = process_visible_task(pid);
@@ -196,7 +196,7 @@ static int raise_in_each(void *arg, pid_t pid)
 
 void semaphores_raise(struct semaphores *s, const pid_t *pids, size_t count)
 {
-	struct search q = {.s = s};
+	struct raising q = {.s = s};
 
 	if (!s->count)
 		return;
@@ -219,7 +219,7 @@ static void note_late(struct semaphores *s, uint64_t since)
 /* False: some words must wait. */
 static bool raise_late(struct semaphores *s, const struct semaphore_wait *w)
 {
-	struct search q = {.s = s};
+	struct raising q = {.s = s};
 	int err = raise_in(&q, w->pid);
 
 	if (q.raised)

@@ -16,8 +16,8 @@
 #include <sys/types.h>
 
 #include "base/diag.h"
-#include "engine/bpf/run/keeper.h"
 #include "engine/bpf/gen/unit.h"
+#include "engine/bpf/run/keeper.h"
 
 struct semaphore {
 	const struct file *file;

@@ -10,8 +10,8 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/file.h"
-#include "engine/bpf/run/bpf.h"
 #include "engine/bpf/kernel/features.h"
+#include "engine/bpf/run/bpf.h"
 
 #define WALK_BYTES (4u << 20) /* of a function's code, before a site in it */
 
@@ -48,8 +48,8 @@ static bool is_refused(const struct unit_site *site)
 
 /* "'a:b' at offset 0x4 of './x' is skipped: the instruction is not a nop: 48 89 e5",
  * "... an instruction: 48 89 e5 at +12". `verdict` is "" or " is skipped". */
-static void describe(const struct unit *u, const struct unit_site *site, const char *verdict,
-		     struct buf *out)
+static void describe_site(const struct unit *u, const struct unit_site *site, const char *verdict,
+			  struct buf *out)
 {
 	struct str name = unit_site_name(u, site->attach);
 
@@ -149,7 +149,7 @@ static enum site_problem look_for_nop(struct unit_site *site, struct str code)
 }
 
 /* Walk over `code`, from the function's start to the site. */
-static enum site_problem walk(struct unit_site *site, struct str code)
+static enum site_problem walk_to_site(struct unit_site *site, struct str code)
 {
 	const struct attach *at = site->attach;
 	uint64_t into = at->into;
@@ -194,7 +194,7 @@ static int look_at_site(int fd, struct unit_site *site, struct features *f)
 	if (!code)
 		return -ENOMEM;
 	got = pread(fd, code, into + INSTRUCTION_LONGEST, (off_t)(at->offset - into));
-	site->problem = walk(site, str_of(code, got > 0 ? (size_t)got : 0));
+	site->problem = walk_to_site(site, str_of(code, got > 0 ? (size_t)got : 0));
 	free(code);
 	return 0;
 }
@@ -250,11 +250,11 @@ static void count_site(const struct unit *u, const struct unit_site *site, struc
 	}
 }
 
-static int refuse(const struct unit *u, const struct unit_site *site, struct diag *d)
+static int refuse_site(const struct unit *u, const struct unit_site *site, struct diag *d)
 {
 	struct buf text = BUF_INIT;
 
-	describe(u, site, "", &text);
+	describe_site(u, site, "", &text);
 	diag_error(d, -ENOTSUP, problems[site->problem].tag, "cannot probe %.*s",
 		   STR_FMT(buf_as_str(&text)));
 	if (site->problem >= SITE_MIDDLE) /* ORDER */
@@ -264,7 +264,7 @@ static int refuse(const struct unit *u, const struct unit_site *site, struct dia
 }
 
 /* Nothing may be missing of a clause that names one probe, and something must remain of all. */
-static int judge(struct bpf_engine *e, const struct loaded *first, struct diag *d)
+static int judge_clauses(struct bpf_engine *e, const struct loaded *first, struct diag *d)
 {
 	uint32_t count = first->unit.program->clause_count;
 	struct tally *clauses = arena_array(&e->arena, struct tally, count + 1), total = {0};
@@ -276,16 +276,17 @@ static int judge(struct bpf_engine *e, const struct loaded *first, struct diag *
 			count_site(&l->unit, &l->unit.sites[i], clauses, &total);
 	for (uint32_t i = 0; i < count; i++)
 		if (clauses[i].refused && !clauses[i].kept && !clauses[i].several)
-			return refuse(&first->unit, clauses[i].refused, d);
-	return total.refused && !total.kept ? refuse(&first->unit, total.refused, d) : 0;
+			return refuse_site(&first->unit, clauses[i].refused, d);
+	return total.refused && !total.kept ? refuse_site(&first->unit, total.refused, d) : 0;
 }
 
 static void warn_of(const struct unit *u, const struct unit_site *site, struct diag *d)
 {
 	struct buf text = BUF_INIT;
 
-	describe(u, site,
-		 is_refused(site) ? " is skipped" : " is probed, and may break the program", &text);
+	describe_site(u, site,
+		      is_refused(site) ? " is skipped" : " is probed, and may break the program",
+		      &text);
 	diag_warn(d, problems[site->problem].tag, "%.*s", STR_FMT(buf_as_str(&text)));
 	buf_free(&text);
 }
@@ -325,7 +326,7 @@ int sites_leave_out(struct bpf_engine *e, struct loaded *first, bool all, struct
 		if (unit_is_uprobe(&l->unit))
 			err = look_at_unit(&l->unit, &e->features, d);
 	if (!err && all && first)
-		err = judge(e, first, d);
+		err = judge_clauses(e, first, d);
 	if (err)
 		return err;
 	for (struct loaded *l = first; l; l = l->next)
@@ -345,7 +346,7 @@ int sites_leave_out_of(struct unit *u, struct features *f, struct diag *d)
 	for (uint32_t i = 0; i < u->site_count; i++)
 		bad += is_refused(&u->sites[i]);
 	if (bad && bad == u->site_count)
-		return refuse(u, u->sites, d);
+		return refuse_site(u, u->sites, d);
 	keep_others(u, &left_out, SITES_SHOWN, d);
 	warn_of_rest(0, left_out, SITES_SHOWN, d);
 	return 0;

@@ -2,7 +2,7 @@
  * moment. Kernels without it have a perf event for each site and take some 50 ms to close one, one
  * after the other; so they are closed by a child process that has nothing else to do. When that is
  * killed, the kernel closes what is left. */
-#include "engine/bpf/run/stop.h"
+#include "engine/bpf/run/bpf.h"
 
 #include <errno.h>
 #include <poll.h>

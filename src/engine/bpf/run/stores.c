@@ -473,7 +473,7 @@ static int keep_keys(const struct store *from, struct store *to, unsigned cpus)
 	return each_cell(from, cpus, note_set, &to->base_is_set);
 }
 
-static int empty(struct store *s, unsigned cpus)
+static int empty_store(struct store *s, unsigned cpus)
 {
 	s->base_is_set = false;
 	if (s->kind != STORE_HASH)
@@ -496,5 +496,5 @@ int store_take(struct store *s, unsigned cpus, enum format_take what, map_entry_
 	err = each_of(old, cpus, fn, arg);
 	if (!err && what == TAKE_VALUES)
 		err = keep_keys(old, active_of(s), cpus);
-	return err ?: empty(old, cpus);
+	return err ?: empty_store(old, cpus);
 }

@@ -45,7 +45,7 @@ bool user_walk_knows_cpu(void)
 
 /* Add the frame of pc, in TMP. An address that means something only in this
  * process makes the stack one of this process. */
-static void keep_frame(struct walk *w)
+static void keep_frame(struct user_code *w)
 {
 	struct code *c = w->walks->code;
 	int of_file = code_label(c);
@@ -75,7 +75,7 @@ static void keep_frame(struct walk *w)
 }
 
 /* Nothing is known but where the thread stands; WALK_WHY says why. */
-static void keep_first(struct walk *w)
+static void keep_first(struct user_code *w)
 {
 	struct code *c = w->walks->code;
 
@@ -91,7 +91,7 @@ static void keep_first(struct walk *w)
 }
 
 /* The head of the slot says why the stack ends: R1. */
-static void write_ends(struct walk *w)
+static void write_ends(struct user_code *w)
 {
 	struct code *c = w->walks->code;
 	int write = code_label(c), caller = code_label(c);
@@ -122,7 +122,7 @@ static void write_ends(struct walk *w)
 }
 
 /* To `again` or `done`. */
-static void walk_round(struct walk *w)
+static void walk_round(struct user_code *w)
 {
 	struct code *c = w->walks->code;
 
@@ -153,7 +153,7 @@ static int64_t register_id(const char *name)
 
 /* R2 = the registers of the thread's user mode. To `none` when it has none, a thread of the kernel.
  */
-static void find_registers(struct walk *w, int none)
+static void find_registers(struct user_code *w, int none)
 {
 	struct code *c = w->walks->code;
 
@@ -170,7 +170,7 @@ static void find_registers(struct walk *w, int none)
 }
 
 /* In: R0 is the run of the process, or 0. */
-static void begin(struct walk *w, int no_registers)
+static void begin_walk(struct user_code *w, int no_registers)
 {
 	const struct arch *arch = arch_host();
 	const struct {
@@ -204,7 +204,7 @@ static void begin(struct walk *w, int no_registers)
 	}
 }
 
-static void all_rounds(struct walk *w)
+static void all_rounds(struct user_code *w)
 {
 	struct code *c = w->walks->code;
 	int body;
@@ -235,7 +235,7 @@ static void all_rounds(struct walk *w)
 }
 
 /* In: R2 is the address of the caller's STACK_A. Returns 1 when the stack is complete. */
-static void rounds_body(struct walk *w)
+static void rounds_body(struct user_code *w)
 {
 	struct code *c = w->walks->code;
 
@@ -251,15 +251,15 @@ static void rounds_body(struct walk *w)
 
 void user_walk_body(struct walks *walks, const struct walk_body *b)
 {
-	struct walk w = {.walks = walks,
-			 .cpu = find_cpu(),
-			 .slot = b->slot,
-			 .at = b->at,
-			 .depth = b->depth,
-			 .may_sleep = b->may_sleep,
-			 .is_raw = b->is_raw,
-			 .again = code_label(walks->code),
-			 .done = code_label(walks->code)};
+	struct user_code w = {.walks = walks,
+			      .cpu = find_cpu(),
+			      .slot = b->slot,
+			      .at = b->at,
+			      .depth = b->depth,
+			      .may_sleep = b->may_sleep,
+			      .is_raw = b->is_raw,
+			      .again = code_label(walks->code),
+			      .done = code_label(walks->code)};
 
 	code_bind(walks->code, b->label);
 	if (b->kind == WALK_ASKED)
@@ -272,7 +272,7 @@ void user_walk_body(struct walks *walks, const struct walk_body *b)
  * wants; it does not wait for it. */
 bool walks_user(const struct walks *w)
 {
-	const struct user_walk *u = w->user;
+	const struct user_maps *u = w->user;
 
 	return u->words_fd >= 0 && !u->is_left_out &&
 	       (w->registers == REGISTERS_IN_CONTEXT ||
@@ -282,21 +282,21 @@ bool walks_user(const struct walks *w)
 void walk_user(struct walks *walks, const struct walk_slot *slot)
 {
 	struct code *c = walks->code;
-	struct walk w = {.walks = walks,
-			 .cpu = find_cpu(),
-			 .slot = slot->at,
-			 .at = slot->at.offset + HEAD_SIZE + (int32_t)slot->size,
-			 .depth = slot->size / 8,
-			 .may_sleep = slot->may_sleep,
-			 .is_raw = slot->is_raw,
-			 .done = code_label(c)};
+	struct user_code w = {.walks = walks,
+			      .cpu = find_cpu(),
+			      .slot = slot->at,
+			      .at = slot->at.offset + HEAD_SIZE + (int32_t)slot->size,
+			      .depth = slot->size / 8,
+			      .may_sleep = slot->may_sleep,
+			      .is_raw = slot->is_raw,
+			      .done = code_label(c)};
 	int known = code_label(c), end = code_label(c);
 
 	code_pid(c, walks->pids, false);
 	walk_store(&w, WALK_PID, R0);
 	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(walks->user->processes_fd),
 		    MEM(in_scratch(w.at + WALK_PID), 0));
-	begin(&w, end);
+	begin_walk(&w, end);
 	if (!walks->user->finds_mappings) {
 		walk_load(&w, R1, WALK_RUN);
 		code_jump_imm(c, BPF_JNE, R1, 0, known);

@@ -49,7 +49,7 @@ enum {
 #define MAPPING(field) (WALK_MAPPING + (int)offsetof(struct unwind_mapping, field))
 
 /* One ustack. */
-struct walk {
+struct user_code {
 	struct walks *walks;
 	const struct walk_cpu *cpu;
 	struct spill slot;
@@ -62,23 +62,23 @@ struct walk {
 };
 
 /* user_words.c: a register from and to a word of the walk. */
-void walk_load(struct walk *w, int reg, int what);
-void walk_store(struct walk *w, int what, int reg);
+void walk_load(struct user_code *w, int reg, int what);
+void walk_store(struct user_code *w, int what, int reg);
 /* `what` = the word of the kernel at an offset of what `reg` points to. */
-void walk_read_kernel(struct walk *w, int what, int reg, uint32_t offset);
+void walk_read_kernel(struct user_code *w, int what, int reg, uint32_t offset);
 /* A function of its own that `label` is bound to later: of a round, or of a mapping. */
-void walk_add_body(struct walk *w, int label, bool asked);
+void walk_add_body(struct user_code *w, int label, bool asked);
 
 /* user_find.c. WALK_MAPPING = the mapping of TMP2. */
-void walk_find_mapping(struct walk *w);
+void walk_find_mapping(struct user_code *w);
 /* In: R2 is the mapping, as the kernel keeps it, and R3 the address of the caller's STACK_A. */
-void walk_mapping_body(struct walk *w);
+void walk_mapping_body(struct user_code *w);
 /* WALK_RULE and WALK_OFFSETS, and R1 = the first, for the address TMP2. */
-void walk_find_rule(struct walk *w);
+void walk_find_rule(struct user_code *w);
 
 /* user_step.c. To `again` with the caller of the frame at TMP, by the rule in R1. */
-void walk_step(struct walk *w);
+void walk_step(struct user_code *w);
 /* To `again` if a uretprobe caught the return to WALK_PC: with the address that it keeps. */
-void walk_find_caught(struct walk *w);
+void walk_find_caught(struct user_code *w);
 
 #endif

@@ -85,9 +85,9 @@ static void test_mapping(struct code *c, int reg, int32_t at, int no)
 }
 
 /* Look for TMP2 in the run of the process. */
-static void search_run(struct walk *w, int no)
+static void search_run(struct user_code *w, int no)
 {
-	const struct user_walk *m = w->walks->user;
+	const struct user_maps *m = w->walks->user;
 	uint32_t mask = m->mapping_count - 1;
 	struct code *c = w->walks->code;
 
@@ -119,7 +119,7 @@ static void call_find_vma(struct code *c, int body)
 }
 
 /* The rest of WALK_MAPPING, of the file at R0 (struct unwind_file). */
-static void place_file(struct walk *w)
+static void place_file(struct user_code *w)
 {
 	struct code *c = w->walks->code;
 	int whole = code_label(c);
@@ -149,7 +149,7 @@ static void place_file(struct walk *w)
 
 /* To `no` unless WALK_MAPPING is still what it was when its file was read: its proof is there. A
  * page that cannot be read now, where nothing may sleep, says nothing. */
-static void test_proof(struct walk *w, int no)
+static void test_proof(struct user_code *w, int no)
 {
 	struct spill read = in_scratch(w->at + WALK_READ);
 	struct code *c = w->walks->code;
@@ -175,7 +175,7 @@ static void test_proof(struct walk *w, int no)
 }
 
 /* WALK_MAPPING is of a file that is not known, of the inode in WALK_KEY. */
-static void place_later(struct walk *w)
+static void place_later(struct user_code *w)
 {
 	struct code *c = w->walks->code;
 
@@ -196,9 +196,9 @@ static void place_later(struct walk *w)
 
 /* Ask the kernel for the mapping of TMP2, of a process that is new, or has mapped something that
  * the reader of this run has not seen yet. Its file may be known all the same. */
-static void ask_kernel(struct walk *w, int found)
+static void ask_kernel(struct user_code *w, int found)
 {
-	const struct user_walk *m = w->walks->user;
+	const struct user_maps *m = w->walks->user;
 	struct code *c = w->walks->code;
 	int known = code_label(c), body = code_label(c), no_file = code_label(c),
 	    is_file = code_label(c), later = code_label(c), other = code_label(c),
@@ -249,7 +249,7 @@ static void ask_kernel(struct walk *w, int found)
 }
 
 /* WALK_MAPPING = the mapping of TMP2. Mostly it is that of the frame before. */
-void walk_find_mapping(struct walk *w)
+void walk_find_mapping(struct user_code *w)
 {
 	struct code *c = w->walks->code;
 	int other = code_label(c), unknown = code_label(c), found = code_label(c);
@@ -266,7 +266,7 @@ void walk_find_mapping(struct walk *w)
 }
 
 /* TMP = the word at an offset of what TMP points to, in the kernel. */
-static void follow(struct walk *w, uint32_t offset)
+static void follow_pointer(struct user_code *w, uint32_t offset)
 {
 	walk_read_kernel(w, WALK_READ, TMP, offset);
 	walk_load(w, TMP, WALK_READ);
@@ -274,9 +274,9 @@ static void follow(struct walk *w, uint32_t offset)
 
 /* In: R2 is the mapping, as the kernel keeps it, and R3 the address of the caller's STACK_A. Of
  * code, start, end, offset and file go to WALK_MAPPING, WALK_OFFSET and WALK_KEY. */
-void walk_mapping_body(struct walk *w)
+void walk_mapping_body(struct user_code *w)
 {
-	const struct user_walk *m = w->walks->user;
+	const struct user_maps *m = w->walks->user;
 	struct code *c = w->walks->code;
 	int no = code_label(c), done = code_label(c);
 
@@ -293,15 +293,15 @@ void walk_mapping_body(struct walk *w)
 	code_alu_imm(c, BPF_LSH, R1, PAGE_SHIFT);
 	walk_store(w, WALK_OFFSET, R1);
 	code_store_imm(c, 8, SCRATCH, w->at + WALK_KEY, 0);
-	follow(w, m->vm_file);
+	follow_pointer(w, m->vm_file);
 	code_jump_imm(c, BPF_JEQ, TMP, 0, done);
-	follow(w, m->file_inode);
+	follow_pointer(w, m->file_inode);
 	code_mov(c, TMP2, TMP);
-	follow(w, m->inode_number);
+	follow_pointer(w, m->inode_number);
 	walk_store(w, WALK_KEY, TMP);
 	code_mov(c, TMP, TMP2);
-	follow(w, m->inode_super);
-	follow(w, m->super_device);
+	follow_pointer(w, m->inode_super);
+	follow_pointer(w, m->super_device);
 	code_alu32(c, BPF_MOV, TMP, TMP);
 	walk_store(w, WALK_KEY + 8, TMP);
 	code_jump(c, done);
@@ -314,7 +314,7 @@ void walk_mapping_body(struct walk *w)
 
 /* R0 = the rule at TMP2, which counts from the start of the mapping's chunks: R1 is the first of
  * them, R2 how many there are. */
-static void find_row(struct walk *w)
+static void find_row(struct user_code *w)
 {
 	const uint32_t words = w->walks->user->word_count;
 	const int fd = w->walks->user->words_fd;
@@ -347,9 +347,9 @@ static void find_row(struct walk *w)
 }
 
 /* WALK_RULE and WALK_OFFSETS, and R1 = the first, for the address TMP2. */
-void walk_find_rule(struct walk *w)
+void walk_find_rule(struct user_code *w)
 {
-	const struct user_walk *m = w->walks->user;
+	const struct user_maps *m = w->walks->user;
 	struct code *c = w->walks->code;
 	int has_chunks = code_label(c), found = code_label(c);
 

@@ -5,7 +5,7 @@
 #define RETURNS_MOST 8 /* return instances that are looked at for one frame */
 
 /* WALK_READ = `size` bytes of user memory at R3; else the stack ends there. */
-static void read_user(struct walk *w, int size)
+static void read_user(struct user_code *w, int size)
 {
 	struct code *c = w->walks->code;
 	struct spill to = in_scratch(w->at + WALK_READ);
@@ -25,7 +25,7 @@ static void read_user(struct walk *w, int size)
 }
 
 /* TMP2 = the CFA by the rule in R1; TMP is pc. */
-static void find_cfa(struct walk *w)
+static void find_cfa(struct user_code *w)
 {
 	struct code *c = w->walks->code;
 	int sp = code_label(c), fp = code_label(c), plt = code_label(c), sp_load = code_label(c),
@@ -71,7 +71,7 @@ static void find_cfa(struct walk *w)
 
 /* WALK_READ = the word where a register is stored: place R2, offset R3, CFA TMP2. To `other` when
  * the place is none of memory. */
-static void read_place(struct walk *w, int other)
+static void read_place(struct user_code *w, int other)
 {
 	struct code *c = w->walks->code;
 	int by_cfa = code_label(c), by_sp = code_label(c), by_fp = code_label(c),
@@ -95,7 +95,7 @@ static void read_place(struct walk *w, int other)
 }
 
 /* WALK_NEW = the return address. */
-static void find_return(struct walk *w)
+static void find_return(struct user_code *w)
 {
 	struct code *c = w->walks->code;
 	int in_register = code_label(c), done = code_label(c);
@@ -117,7 +117,7 @@ static void find_return(struct walk *w)
 	code_bind(c, done);
 }
 
-static void find_frame_pointer(struct walk *w)
+static void find_frame_pointer(struct user_code *w)
 {
 	struct code *c = w->walks->code;
 	int other = code_label(c), set = code_label(c), done = code_label(c);
@@ -141,7 +141,7 @@ static void find_frame_pointer(struct walk *w)
 
 /* Both registers when they are stored side by side below the CFA, as most functions have them: one
  * read. To `done` when that was so. */
-static void find_pair(struct walk *w, int done)
+static void find_pair(struct user_code *w, int done)
 {
 	const struct unwind_rule pair = {.fp_off = -16, .ra_off = -8};
 	struct code *c = w->walks->code;
@@ -169,7 +169,7 @@ static void find_pair(struct walk *w, int done)
 
 /* What a signal handler returns to is the first instruction of its function: the frame that was
  * kept last is not that of a call. */
-static void mark_exact(struct walk *w)
+static void mark_exact(struct user_code *w)
 {
 	struct code *c = w->walks->code;
 	int none = code_label(c);
@@ -187,7 +187,7 @@ static void mark_exact(struct walk *w)
 }
 
 /* WALK_LINK, which the kernel stores before the stack pointer and pc of what was interrupted. */
-static void find_link(struct walk *w)
+static void find_link(struct user_code *w)
 {
 	struct code *c = w->walks->code;
 	int none = code_label(c);
@@ -210,7 +210,7 @@ static void find_link(struct walk *w)
 }
 
 /* The round is over: the caller is the frame to look at. */
-static void go_up(struct walk *w)
+static void go_up(struct user_code *w)
 {
 	struct code *c = w->walks->code;
 	int ordered = code_label(c), is_signal = code_label(c);
@@ -239,7 +239,7 @@ static void go_up(struct walk *w)
 	code_jump(c, w->again);
 }
 
-void walk_step(struct walk *w)
+void walk_step(struct user_code *w)
 {
 	int stepped = code_label(w->walks->code);
 
@@ -253,9 +253,9 @@ void walk_step(struct walk *w)
 
 /* pc is in no code: it may be the address by which the kernel catches a return that a uretprobe
  * waits for. The thread has a list of those, innermost first; the stack pointer says which. */
-void walk_find_caught(struct walk *w)
+void walk_find_caught(struct user_code *w)
 {
-	const struct user_walk *m = w->walks->user;
+	const struct user_maps *m = w->walks->user;
 	struct code *c = w->walks->code;
 	int none = code_label(c), known = code_label(c), taken = code_label(c),
 	    more = code_label(c);

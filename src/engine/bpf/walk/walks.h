@@ -5,9 +5,9 @@
 #define NOPAL_ENGINE_BPF_WALK_WALKS_H
 
 #include "engine/bpf/kernel/pids.h"
-#include "engine/bpf/walk/script_walk.h"
 #include "engine/bpf/kernel/spill.h"
-#include "engine/bpf/walk/user_walk.h"
+#include "engine/bpf/walk/script_maps.h"
+#include "engine/bpf/walk/user_maps.h"
 
 /* Bytes that a walk needs after the frames of its slot. */
 #define USER_WALK_SIZE	 200
@@ -35,8 +35,8 @@ struct walk_body {
 /* The program that walks are emitted into. */
 struct walks {
 	struct code *code;
-	const struct user_walk *user;
-	const struct script_walk *script;
+	const struct user_maps *user;
+	const struct script_maps *script;
 	const struct pid_filter *pids;
 	int zeros_fd; /* see code_zero() */
 	bool has_may_goto;

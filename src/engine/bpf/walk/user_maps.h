@@ -1,8 +1,8 @@
 /* What walks over user stacks read: rows, rules and mappings as arrays of one large entry, which
  * are mapped here too, so that the tables (unwind/tables.h) write them without calls; and the
  * processes, a hash. Without tables, stacks are followed by frame pointers. */
-#ifndef NOPAL_ENGINE_BPF_WALK_USER_WALK_H
-#define NOPAL_ENGINE_BPF_WALK_USER_WALK_H
+#ifndef NOPAL_ENGINE_BPF_WALK_USER_MAPS_H
+#define NOPAL_ENGINE_BPF_WALK_USER_MAPS_H
 
 #include "engine/bpf/kernel/features.h"
 
@@ -11,7 +11,7 @@ struct engine_options;
 struct links;
 struct pid_filter;
 
-struct user_walk {
+struct user_maps {
 	int words_fd, rules_fd, mappings_fd; /* one entry each; -1: no walks, only frame pointers */
 	int processes_fd;		     /* hash: pid -> its run of mappings */
 	int files_fd;			     /* hash: device and inode -> where its rows are */
@@ -32,13 +32,13 @@ struct user_walk {
 };
 
 /* No descriptors yet. */
-void user_walk_init(struct user_walk *w);
+void user_maps_init(struct user_maps *w);
 /* Make the maps, if there are tables. */
-int user_walk_open(struct user_walk *w, const struct engine_options *o, struct features *f,
+int user_maps_open(struct user_maps *w, const struct engine_options *o, struct features *f,
 		   struct diag *d);
 /* Forget the mappings of processes that call exec; the link goes to `l`. */
-int user_walk_attach(const struct user_walk *w, const struct pid_filter *pids, struct links *l,
+int user_maps_attach(const struct user_maps *w, const struct pid_filter *pids, struct links *l,
 		     struct diag *d);
-void user_walk_close(struct user_walk *w, const struct engine_options *o);
+void user_maps_close(struct user_maps *w, const struct engine_options *o);
 
 #endif

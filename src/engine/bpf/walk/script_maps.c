@@ -1,5 +1,5 @@
-/* The maps of walks over stacks of scripts; see script_walk.h. */
-#include "engine/bpf/walk/script_walk.h"
+/* The maps of walks over stacks of scripts; see script_maps.h. */
+#include "engine/bpf/walk/script_maps.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -65,15 +65,15 @@ static int find_places(struct lang_places *p)
 	return err;
 }
 
-void script_walk_init(struct script_walk *w)
+void script_maps_init(struct script_maps *w)
 {
-	*w = (struct script_walk){.targets_fd = -1,
+	*w = (struct script_maps){.targets_fd = -1,
 				  .files_fd = -1,
 				  .seen_fd = -1,
 				  .definitions = {.fd = -1, .wait_fd = -1}};
 }
 
-int script_walk_open(struct script_walk *w, const struct program *p, struct features *f,
+int script_maps_open(struct script_maps *w, const struct program *p, struct features *f,
 		     bool has_may_goto, struct diag *d)
 {
 	int err;
@@ -97,7 +97,7 @@ int script_walk_open(struct script_walk *w, const struct program *p, struct feat
 	return err ?: ring_open(&w->definitions, DEFINITION_RING, d);
 }
 
-void script_walk_close(struct script_walk *w)
+void script_maps_close(struct script_maps *w)
 {
 	if (w->targets_fd >= 0)
 		close(w->targets_fd);
@@ -110,7 +110,7 @@ void script_walk_close(struct script_walk *w)
 }
 
 /* The kernel's own number of a device has 20 bits for the minor one. */
-static void put_file(const struct script_walk *w, const struct lang_target *target)
+static void put_file(const struct script_maps *w, const struct lang_target *target)
 {
 	const uint64_t key[] = {target->device >> 32 << 20 | (target->device & 0xfffff),
 				target->inode};
@@ -120,7 +120,7 @@ static void put_file(const struct script_walk *w, const struct lang_target *targ
 
 static void put_target(void *arg, pid_t pid, enum lang_kind kind, const struct lang_target *target)
 {
-	const struct script_walk *w = arg;
+	const struct script_maps *w = arg;
 	uint64_t key = (uint64_t)kind << 32 | (uint32_t)pid;
 
 	if (!pid)
@@ -131,7 +131,7 @@ static void put_target(void *arg, pid_t pid, enum lang_kind kind, const struct l
 		kernel_map_delete(w->targets_fd, &key);
 }
 
-void script_walk_learn(struct script_walk *w, struct lang_names *names)
+void script_maps_learn(struct script_maps *w, struct lang_names *names)
 {
 	if (w->targets_fd >= 0 && names)
 		lang_names_changes(names, put_target, w);
@@ -143,10 +143,10 @@ static int take_definition(void *arg, struct str bytes)
 	return 0;
 }
 
-void script_walk_drain(struct script_walk *w, struct lang_names *names)
+void script_maps_drain(struct script_maps *w, struct lang_names *names)
 {
 	if (w->targets_fd < 0 || !names)
 		return;
-	script_walk_learn(w, names);
+	script_maps_learn(w, names);
 	ring_drain(&w->definitions, take_definition, names);
 }

@@ -1,5 +1,5 @@
-/* The maps of walks over user stacks; see user_walk.h. */
-#include "engine/bpf/walk/user_walk.h"
+/* The maps of walks over user stacks; see user_maps.h. */
+#include "engine/bpf/walk/user_maps.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ static uint32_t room_for_mappings(size_t known, uint32_t least)
 }
 
 /* What the kernel's own structures look like. */
-static void read_kernel(struct user_walk *m)
+static void read_kernel(struct user_maps *m)
 {
 	const struct kernel_field returns[] = {
 		{"task_struct", "utask", &m->utask},
@@ -69,7 +69,7 @@ static void read_kernel(struct user_walk *m)
 
 static void publish_process(void *arg, pid_t pid, struct unwind_run run)
 {
-	const struct user_walk *w = arg;
+	const struct user_maps *w = arg;
 	uint64_t key = (uint64_t)pid;
 
 	if (run.count)
@@ -80,21 +80,21 @@ static void publish_process(void *arg, pid_t pid, struct unwind_run run)
 
 static void publish_file(void *arg, struct unwind_file_key key, const struct unwind_file *file)
 {
-	const struct user_walk *w = arg;
+	const struct user_maps *w = arg;
 
 	kernel_map_update(w->files_fd, &key, file, BPF_ANY);
 }
 
-void user_walk_init(struct user_walk *w)
+void user_maps_init(struct user_maps *w)
 {
-	*w = (struct user_walk){.words_fd = -1,
+	*w = (struct user_maps){.words_fd = -1,
 				.rules_fd = -1,
 				.mappings_fd = -1,
 				.processes_fd = -1,
 				.files_fd = -1};
 }
 
-static int make_maps(struct user_walk *w, const struct engine_options *o, struct diag *d)
+static int make_maps(struct user_maps *w, const struct engine_options *o, struct diag *d)
 {
 	struct unwind_memory memory;
 	uint32_t words;
@@ -126,7 +126,7 @@ static int make_maps(struct user_walk *w, const struct engine_options *o, struct
 				  &(struct unwind_publisher){w, publish_process, publish_file});
 }
 
-int user_walk_open(struct user_walk *w, const struct engine_options *o, struct features *f,
+int user_maps_open(struct user_maps *w, const struct engine_options *o, struct features *f,
 		   struct diag *d)
 {
 	if (!o->unwind || !user_walk_knows_cpu())
@@ -145,7 +145,7 @@ int user_walk_open(struct user_walk *w, const struct engine_options *o, struct f
 
 /* A process that has called exec has other mappings from then on: its run goes before it gets to
  * its first instruction, whenever we hear of it. */
-int user_walk_attach(const struct user_walk *w, const struct pid_filter *pids, struct links *l,
+int user_maps_attach(const struct user_maps *w, const struct pid_filter *pids, struct links *l,
 		     struct diag *d)
 {
 	struct kernel_program k = {.type = BPF_PROG_TYPE_RAW_TRACEPOINT, .name = "nopal_exec"};
@@ -172,7 +172,7 @@ int user_walk_attach(const struct user_walk *w, const struct pid_filter *pids, s
 	return 0;
 }
 
-void user_walk_close(struct user_walk *w, const struct engine_options *o)
+void user_maps_close(struct user_maps *w, const struct engine_options *o)
 {
 	const int fds[] = {w->words_fd, w->rules_fd, w->mappings_fd, w->processes_fd, w->files_fd};
 
