@@ -32,6 +32,17 @@ void links_cut(struct links *l, size_t first)
 		close(l->fds[--l->count]);
 }
 
+int links_raw(struct links *l, struct code *c, const char *name, const char *tracepoint)
+{
+	struct kernel_program k = {.type = BPF_PROG_TYPE_RAW_TRACEPOINT, .name = name};
+	int fd = kernel_program_load_code(c, k);
+	int link = fd < 0 ? fd : kernel_link_raw(fd, tracepoint);
+
+	if (fd >= 0)
+		close(fd);
+	return link < 0 ? link : links_keep(l, link);
+}
+
 int links_event_type(const char *path)
 {
 	FILE *f = fopen(path, "re");

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct code;
 struct features;
 
 struct links {
@@ -19,6 +20,8 @@ struct links {
 int links_keep(struct links *l, int fd);
 /* The program to one event of perf, which is taken over, with a cookie where the kernel can. */
 int links_event(struct links *l, int program_fd, int event, uint64_t cookie, struct features *f);
+/* A program of ours, for one of the kernel's tracepoints by its name alone; the code is freed. */
+int links_raw(struct links *l, struct code *c, const char *name, const char *tracepoint);
 /* The number in such a file of /sys; -errno. */
 int links_event_type(const char *path);
 /* Close those from number `first` on. */

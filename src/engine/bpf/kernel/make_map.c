@@ -26,6 +26,19 @@ int map_make(const struct kernel_map *m, struct diag *d)
 	return fd;
 }
 
+int map_make_plain(int *fd, enum bpf_map_type type, uint32_t key, uint32_t value, uint32_t entries,
+		   const char *name, struct diag *d)
+{
+	struct kernel_map m = {.type = type,
+			       .key_size = key,
+			       .value_size = value,
+			       .max_entries = entries,
+			       .name = name};
+
+	*fd = map_make(&m, d);
+	return *fd < 0 ? *fd : 0;
+}
+
 int map_make_hash(const char *name, uint32_t key, uint32_t value, uint32_t entries, int *fd,
 		  struct diag *d)
 {

@@ -8,6 +8,9 @@
 
 /* A kernel map's descriptor, or -errno with a message. */
 int map_make(const struct kernel_map *m, struct diag *d);
+/* A kernel map of this shape into *fd, -errno after an error. */
+int map_make_plain(int *fd, enum bpf_map_type type, uint32_t key, uint32_t value, uint32_t entries,
+		   const char *name, struct diag *d);
 /* A hash whose entries take memory as they come. */
 int map_make_hash(const char *name, uint32_t key, uint32_t value, uint32_t entries, int *fd,
 		  struct diag *d);

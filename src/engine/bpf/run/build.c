@@ -198,16 +198,9 @@ static int make_control(struct bpf_engine *e, const struct program *p, struct di
 /* An array in place of the one in *fd, if any. */
 static int make_array(int *fd, const char *name, uint32_t size, uint32_t entries, struct diag *d)
 {
-	struct kernel_map m = {.type = BPF_MAP_TYPE_ARRAY,
-			       .key_size = 4,
-			       .value_size = size,
-			       .max_entries = entries,
-			       .name = name};
-
 	if (*fd >= 0)
 		close(*fd);
-	*fd = map_make(&m, d);
-	return *fd < 0 ? *fd : 0;
+	return map_make_plain(fd, BPF_MAP_TYPE_ARRAY, 4, size, entries, name, d);
 }
 
 /* As many bytes as were asked for, but no fewer than it needs. */

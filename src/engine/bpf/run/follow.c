@@ -107,32 +107,24 @@ static void emit_exit(struct code *c, const struct gen_world *w, const struct so
 	code_exit(c);
 }
 
-/* To one of the kernel's tracepoints; the link keeps the program. */
-static int attach_raw(struct links *l, int program_fd, const char *name)
-{
-	int link = kernel_link_raw(program_fd, name);
-
-	return link < 0 ? link : links_keep(l, link);
-}
-
 typedef void emit_fn(struct code *c, const struct gen_world *w, const struct source *s);
 
 /* To one event: `name` of the kernel's, number `id` of tracefs. The link keeps the program. */
 static int attach_one(const struct gen_world *w, struct links *l, const struct source *s,
 		      emit_fn *emit, const char *name, uint32_t id)
 {
-	struct kernel_program k = {.type = s->raw ? BPF_PROG_TYPE_RAW_TRACEPOINT
-						  : BPF_PROG_TYPE_TRACEPOINT,
-				   .name = "nopal_follow"};
+	struct kernel_program k = {.type = BPF_PROG_TYPE_TRACEPOINT, .name = "nopal_follow"};
 	struct code c;
 	int fd, err;
 
 	code_init(&c);
 	emit(&c, w, s);
+	if (s->raw)
+		return links_raw(l, &c, "nopal_follow", name);
 	fd = kernel_program_load_code(&c, k);
 	if (fd < 0)
 		return fd;
-	err = s->raw ? attach_raw(l, fd, name) : attach_tracepoint(l, fd, id);
+	err = attach_tracepoint(l, fd, id);
 	close(fd);
 	return err;
 }
@@ -239,9 +231,8 @@ static const struct watched {
 /* clang-format on */
 
 /* if (the process is ours && it counts) control[word]++ */
-static int load_counter(const struct gen_world *w, const struct watched *row)
+static int attach_counter(const struct gen_world *w, struct links *l, const struct watched *row)
 {
-	struct kernel_program k = {.type = BPF_PROG_TYPE_RAW_TRACEPOINT, .name = "nopal_single"};
 	struct code c;
 	int out;
 
@@ -254,18 +245,15 @@ static int load_counter(const struct gen_world *w, const struct watched *row)
 	code_bind(&c, out);
 	code_const(&c, R0, 0);
 	code_exit(&c);
-	return kernel_program_load_code(&c, k);
+	return links_raw(l, &c, "nopal_single", row->tracepoint);
 }
 
 int single_attach(const struct gen_world *w, struct links *l, struct diag *d)
 {
 	for (size_t i = 0; i < COUNT(watched); i++) {
-		int fd = load_counter(w, &watched[i]);
-		int err = fd < 0 ? fd : attach_raw(l, fd, watched[i].tracepoint);
+		int err = attach_counter(w, l, &watched[i]);
 
-		if (fd >= 0)
-			close(fd);
-		if (err < 0)
+		if (err)
 			return diag_error(d, err, "attach",
 					  "cannot attach to the kernel's '%s': %s",
 					  watched[i].tracepoint, strerror(-err));

@@ -253,7 +253,8 @@ static void lower_all(struct raised_list *l)
 		run_pass(l, PASS_LAST);
 }
 
-void keeper_serve(int fd)
+/* Over its end of the socket; returns when the other end is closed. */
+static void serve_tracer(int fd)
 {
 	struct raised_list l = {.maps = BUF_INIT};
 	struct keeper_word word;
@@ -282,7 +283,7 @@ static int start_keeper(struct keeper *k)
 	pid = fork();
 	if (pid == 0) {
 		bpf_become_helper("nopal-keeper", &ends[1], 1);
-		keeper_serve(ends[1]);
+		serve_tracer(ends[1]);
 		_exit(0);
 	}
 	close(ends[1]);

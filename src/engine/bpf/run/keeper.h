@@ -27,7 +27,5 @@ struct keeper {
 int keeper_raise(struct keeper *k, const struct keeper_word *word);
 /* Lower all, and wait until it is done. The kernel has been asked to remove its breakpoints. */
 void keeper_end(struct keeper *k);
-/* In the keeper, over its end of the socket; returns when the other end is closed. */
-void keeper_serve(int fd);
 
 #endif

@@ -17,12 +17,6 @@
 
 /* ---- which there are */
 
-static bool is_same(const struct semaphore *a, const struct semaphore *b)
-{
-	return a->offset == b->offset && a->file->inode == b->file->inode &&
-	       a->file->device == b->file->device;
-}
-
 static int compare_semaphores(const void *x, const void *y)
 {
 	const struct semaphore *a = x, *b = y;
@@ -55,7 +49,7 @@ int semaphores_add(struct semaphores *s, const struct unit *u)
 	if (s->count)
 		qsort(s->items, s->count, sizeof(*s->items), compare_semaphores);
 	for (size_t i = 0; i < s->count; i++)
-		if (!kept || !is_same(&s->items[kept - 1], &s->items[i]))
+		if (!kept || compare_semaphores(&s->items[kept - 1], &s->items[i]))
 			s->items[kept++] = s->items[i];
 	s->count = kept;
 	return 0;

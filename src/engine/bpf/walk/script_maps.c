@@ -16,19 +16,6 @@
 #define SEEN_MOST	16384
 #define DEFINITION_RING (8u << 20)
 
-static int make_map(int *fd, enum bpf_map_type type, uint32_t key, uint32_t value, uint32_t entries,
-		    const char *name, struct diag *d)
-{
-	struct kernel_map m = {.type = type,
-			       .key_size = key,
-			       .value_size = value,
-			       .max_entries = entries,
-			       .name = name};
-
-	*fd = map_make(&m, d);
-	return *fd < 0 ? *fd : 0;
-}
-
 /* Where the kernel keeps what the walk needs of a task; and what lets it know a process before the
  * tracer has heard of it. */
 static int find_places(struct lang_places *p)
@@ -86,25 +73,24 @@ int script_maps_open(struct script_maps *w, const struct program *p, struct feat
 			d, -ENOTSUP, "lang-places",
 			"stacks of scripts need x86-64, and Linux 5.17 that describes its "
 			"types (BTF)");
-	err = make_map(&w->targets_fd, BPF_MAP_TYPE_HASH, 8, sizeof(struct lang_target),
-		       TARGETS_MOST, "lang", d);
+	err = map_make_plain(&w->targets_fd, BPF_MAP_TYPE_HASH, 8, sizeof(struct lang_target),
+			     TARGETS_MOST, "lang", d);
 	if (!err)
-		err = make_map(&w->files_fd, BPF_MAP_TYPE_HASH, 16, sizeof(struct lang_target),
-			       FILES_MOST, "lang_files", d);
+		err = map_make_plain(&w->files_fd, BPF_MAP_TYPE_HASH, 16,
+				     sizeof(struct lang_target), FILES_MOST, "lang_files", d);
 	if (!err)
-		err = make_map(&w->seen_fd, BPF_MAP_TYPE_LRU_HASH, 24, 8, SEEN_MOST, "lang_seen",
-			       d);
+		err = map_make_plain(&w->seen_fd, BPF_MAP_TYPE_LRU_HASH, 24, 8, SEEN_MOST,
+				     "lang_seen", d);
 	return err ?: ring_open(&w->definitions, DEFINITION_RING, d);
 }
 
 void script_maps_close(struct script_maps *w)
 {
-	if (w->targets_fd >= 0)
-		close(w->targets_fd);
-	if (w->files_fd >= 0)
-		close(w->files_fd);
-	if (w->seen_fd >= 0)
-		close(w->seen_fd);
+	const int fds[] = {w->targets_fd, w->files_fd, w->seen_fd};
+
+	for (size_t i = 0; i < COUNT(fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 	ring_close(&w->definitions);
 	w->targets_fd = w->files_fd = w->seen_fd = -1;
 }

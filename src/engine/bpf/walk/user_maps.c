@@ -148,9 +148,8 @@ int user_maps_open(struct user_maps *w, const struct engine_options *o, struct f
 int user_maps_attach(const struct user_maps *w, const struct pid_filter *pids, struct links *l,
 		     struct diag *d)
 {
-	struct kernel_program k = {.type = BPF_PROG_TYPE_RAW_TRACEPOINT, .name = "nopal_exec"};
-	int fd, link, err;
 	struct code c;
+	int err;
 
 	if (w->processes_fd < 0)
 		return 0;
@@ -160,11 +159,7 @@ int user_maps_attach(const struct user_maps *w, const struct pid_filter *pids, s
 	code_helper(&c, BPF_FUNC_map_delete_elem, MAP(w->processes_fd), SUM(FRAME, STACK_KEY));
 	code_const(&c, R0, 0);
 	code_exit(&c);
-	fd = kernel_program_load_code(&c, k);
-	link = fd < 0 ? fd : kernel_link_raw(fd, "sched_process_exec");
-	err = link < 0 ? link : links_keep(l, link);
-	if (fd >= 0)
-		close(fd);
+	err = links_raw(l, &c, "nopal_exec", "sched_process_exec");
 	if (err)
 		return diag_error(d, err, "attach",
 				  "cannot attach to the kernel's 'sched_process_exec': %s",
