@@ -23,6 +23,8 @@ struct before_extend {
 	const struct program *program;
 };
 
+#define PAUSE_FIRST 1 /* ms */
+
 struct bpf_engine {
 	struct engine engine; /* first: what others hold */
 	struct engine_options options;
@@ -47,8 +49,8 @@ struct bpf_engine {
 	bool is_walk_warned; /* of a unit without the walk over user stacks */
 	uint64_t *control;   /* mapped */
 	size_t control_size;
-	uint64_t *unsent; /* control records made up for, by format */
-	int pause;
+	uint64_t *unsent;  /* control records made up for, by format */
+	int pause;	   /* until the next look at the ring, ms; at first PAUSE_FIRST */
 	uint32_t left_out; /* sites that must not be probed; see site_checks.h */
 };
 
@@ -76,5 +78,16 @@ bool bpf_stop_programs(struct bpf_engine *e);
 void bpf_wait_for_maps(void *engine);
 /* Let a child process close all links. False when there can be none. */
 bool bpf_hand_over(struct bpf_engine *e);
+
+/* deliver.c: hooks of engine_ops, and of its maps */
+int bpf_map_each(void *self, uint32_t map, map_entry_fn *fn, void *arg);
+int bpf_map_take(void *self, uint32_t map, enum format_take what, map_entry_fn *fn, void *arg);
+int bpf_map_clear(void *self, uint32_t map);
+int bpf_map_zero(void *self, uint32_t map);
+int bpf_drain(struct engine *engine, int timeout_ms, record_fn *fn, void *arg);
+int bpf_wait_fd(struct engine *engine);
+void bpf_stats(struct engine *engine, struct run_stats *out);
+int bpf_faults(struct engine *engine, fault_fn *fn, void *arg);
+void bpf_dump(struct engine *engine, struct buf *out);
 
 #endif
