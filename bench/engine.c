@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "engine/bpf/kernel/insn.h"
 #include "engine/bpf/kernel/bpf_syscall.h"
+#include "engine/bpf/kernel/insn.h"
 #include "engine/engine.h"
 
 #define ROUNDS 61
