@@ -29,11 +29,11 @@ ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(WARNINGS) $(HARDE
 	-Isrc -Iinclude -DNOPAL_VERSION='"$(VERSION)"' -MMD -MP
 LDLIBS := -liberty -ldw -lelf -lz -lpthread -ldl
 
-SOURCES := $(filter-out src/agent/%,$(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c))
+SOURCES := $(filter-out src/user/inside/agent.c,$(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c))
 # Probes made at run time, and all that they need: a library of its own that needs only libc.
 RUNTIME := $(wildcard src/runtime/*.c) src/base/buf.c src/base/str.c src/base/utf8.c
 RUNTIME_OBJECTS := $(RUNTIME:src/%.c=$(O)/obj/%.o)
-OBJECTS := $(SOURCES:src/%.c=$(O)/obj/%.o) $(O)/obj/provider/shipped.o $(O)/obj/program/syscall_names.o $(O)/obj/engine/native/blob.o
+OBJECTS := $(SOURCES:src/%.c=$(O)/obj/%.o) $(O)/obj/provider/shipped.o $(O)/obj/program/syscall_names.o $(O)/obj/user/inside/blob.o
 COMMANDS := $(wildcard cmd/*.c cmd/*/*.c)
 UNITS := $(patsubst tests/unit/%.c,$(O)/unit/%,$(wildcard tests/unit/*.c))
 TARGETS := $(patsubst tests/targets/%.c,$(O)/targets/%,$(wildcard tests/targets/*.c))
@@ -65,7 +65,7 @@ $(O)/obj/program/syscall_names.o: $(O)/obj/program/syscall_names.c
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
 # What runs inside traced processes, in user mode: once more, as bytes for any address.
-INSIDE := $(if $(filter x86_64% aarch64%,$(shell $(CC) -dumpmachine)),$(patsubst src/%.c,$(O)/blob/%.o,$(wildcard src/engine/native/inside_*.c) src/lang/frames.c))
+INSIDE := $(if $(filter x86_64% aarch64%,$(shell $(CC) -dumpmachine)),$(patsubst src/%.c,$(O)/blob/%.o,$(wildcard src/user/inside/inside_*.c) src/lang/frames.c))
 INSIDE_FLAGS := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2 -fPIC -fvisibility=hidden -ffreestanding -fno-stack-protector -fno-jump-tables \
 	-fno-asynchronous-unwind-tables -mgeneral-regs-only $(if $(findstring clang,$(CC)),,-fno-tree-loop-distribute-patterns) -DINSIDE_BLOB -Isrc -MMD -MP \
 	$(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),-mno-outline-atomics)
@@ -74,21 +74,21 @@ $(O)/blob/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(INSIDE_FLAGS) -c $< -o $@
 
-$(O)/blob/inside.elf: src/engine/native/inside.lds $(INSIDE)
+$(O)/blob/inside.elf: src/user/inside/inside.lds $(INSIDE)
 	$(Q)$(CC) -nostdlib -static -Wl,-no-pie -Wl,--build-id=none -Wl,-e,0 -Wl,-T,$^ -o $@
 
-$(O)/obj/engine/native/blob.c: $(if $(INSIDE),$(O)/blob/inside.elf) scripts/blob
+$(O)/obj/user/inside/blob.c: $(if $(INSIDE),$(O)/blob/inside.elf) scripts/blob
 	@mkdir -p $(@D)
 	$(Q)$(foreach tool,NM OBJDUMP OBJCOPY READELF,$(tool)=$(CROSS_COMPILE)$(shell echo $(tool) | tr A-Z a-z)) scripts/blob $(filter %.elf,$<) >$@.new
 	$(Q)mv $@.new $@
 
-$(O)/obj/engine/native/blob.o: $(O)/obj/engine/native/blob.c
+$(O)/obj/user/inside/blob.o: $(O)/obj/user/inside/blob.c
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
 # What `nopal -c` loads into the programs that a command runs, in user mode.
 all: $(if $(INSIDE),$(O)/nopal-agent.so)
 
-$(O)/nopal-agent.so: src/agent/agent.c src/engine/native/words.h
+$(O)/nopal-agent.so: src/user/inside/agent.c src/user/inside/words.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(INSIDE_FLAGS)) -g -shared -nostdlib -Wl,-z,initfirst -Wl,-soname,$(@F) $(HARDEN_LINK) -o $@ $<
 	$(Q)[ -z "$$($(CROSS_COMPILE)readelf -d $@ | grep NEEDED)" ]

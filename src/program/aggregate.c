@@ -1,6 +1,6 @@
 /* What the columns of aggregates.h mean for a map's value: how it takes in a number, how the values
  * of two CPUs become one, and which number is read from it. The same as eBPF code is in
- * engine/bpf/gen/aggregation.c, in shared memory in engine/native/inside_map.c;
+ * engine/bpf/gen/aggregation.c, in shared memory in user/inside/inside_map.c;
  * tests/unit/differential.c and native_differential.c compare them. */
 #include "program/type.h"
 

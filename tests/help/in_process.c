@@ -12,7 +12,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "engine/native/blob.h"
+#include "user/inside/blob.h"
 #include "help/check.h"
 
 #define HWCAP2_FSGSBASE_BIT 2 /* asm/hwcap2.h */

@@ -7,7 +7,7 @@
 #include "help/check.h"
 
 #include "engine/native/store.h"
-#include "engine/native/words.h"
+#include "user/inside/words.h"
 
 static const struct span no_span;
 static const struct program program = {.spans = &no_span, .span_count = 1};

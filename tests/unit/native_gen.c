@@ -7,7 +7,7 @@
 #include "help/objdump.h"
 #include "help/random_program.h"
 
-#include "engine/native/blob.h"
+#include "user/inside/blob.h"
 
 #define SITE 0x400000
 /* Register ids (arch/CPU.c): general ones are below this, the first vector register; and those that

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "engine/native/listener.h"
-#include "engine/native/words.h"
+#include "user/inside/words.h"
 
 #define LONG_MS 60000
 

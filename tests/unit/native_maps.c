@@ -12,8 +12,8 @@
 #include "help/hook.h"
 
 #include "base/array.h"
-#include "engine/native/inside_chain.c"
-#include "engine/native/inside_map.c"
+#include "user/inside/inside_chain.c"
+#include "user/inside/inside_map.c"
 #include "engine/native/store.h"
 #include "engine/native/take.c"
 

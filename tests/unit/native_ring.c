@@ -17,7 +17,7 @@
 #include "help/check.h"
 #include "help/hook.h"
 
-#include "engine/native/inside_ring.c"
+#include "user/inside/inside_ring.c"
 #include "engine/native/store.h"
 
 #define WRITERS	 6

@@ -10,7 +10,7 @@
 #include "help/check.h"
 
 #include "engine/native/store.h"
-#include "engine/native/words.h"
+#include "user/inside/words.h"
 #include "program/type.h"
 #include "unwind/unwind.h"
 

@@ -7,7 +7,7 @@
 
 #if defined(__aarch64__)
 
-#include "engine/native/words.h"
+#include "user/inside/words.h"
 
 enum { NUMBER = 16, ADDRESS = 17, ZERO = 31 };
 

@@ -17,7 +17,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "engine/native/native.h"
-#include "engine/native/words.h"
+#include "user/inside/words.h"
 
 #define TRIES	   16
 #define FIRST_NS   UINT64_C(2000000)	/* between the first two samples */

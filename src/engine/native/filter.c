@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "engine/native/blob.h"
+#include "user/inside/blob.h"
 #include "symbols/maps.h"
 
 #if !defined(SYS_seccomp)

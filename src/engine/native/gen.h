@@ -8,7 +8,7 @@
 
 #include "base/diag.h"
 #include "engine/native/code.h"
-#include "engine/native/layout.h"
+#include "user/inside/layout.h"
 #include "program/program.h"
 
 #define NATIVE_NONE INT32_MIN

@@ -18,9 +18,9 @@
 #ifndef NOPAL_ENGINE_NATIVE_GEN_STATE_H
 #define NOPAL_ENGINE_NATIVE_GEN_STATE_H
 
-#include "engine/native/blob.h"
+#include "user/inside/blob.h"
 #include "engine/native/gen.h"
-#include "engine/native/inside.h"
+#include "user/inside/inside.h"
 #include "program/op.h"
 #include "program/record.h"
 

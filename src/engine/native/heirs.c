@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "engine/native/blob.h"
+#include "user/inside/blob.h"
 #include "engine/native/knock.h"
 #include "symbols/maps.h"
 

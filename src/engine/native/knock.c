@@ -7,9 +7,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "engine/native/blob.h"
+#include "user/inside/blob.h"
 #include "engine/native/gen.h"
-#include "engine/native/words.h"
+#include "user/inside/words.h"
 
 #define CODE_MOST 512u
 #define LIFE_NS	  1000000000u /* that one beat promises */

@@ -2,9 +2,9 @@
  * runtimes, and takes the functions that were met. */
 #include <stdlib.h>
 
-#include "engine/native/langs.h"
+#include "user/inside/langs.h"
 #include "engine/native/native_state.h"
-#include "engine/native/words.h"
+#include "user/inside/words.h"
 #include "lang/lang.h"
 
 static struct lang_area *area_of(const struct native *e)

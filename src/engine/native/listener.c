@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "engine/native/words.h"
+#include "user/inside/words.h"
 
 #define WAIT_NS 100000000 /* the traced process can write the word that ends the wait */
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "engine/native/layout.h"
+#include "user/inside/layout.h"
 
 struct listener {
 	pthread_t thread;

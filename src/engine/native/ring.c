@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "engine/native/words.h"
+#include "user/inside/words.h"
 
 #define ONE_DRAIN   (1 << 16) /* records after which a drain returns */
 #define ROUNDS	    4	      /* of one drain, for what came meanwhile */

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "engine/native/langs.h"
+#include "user/inside/langs.h"
 #include "engine/native/table.h"
-#include "engine/native/words.h"
+#include "user/inside/words.h"
 
 #ifndef HWCAP2_SME /* of aarch64 */
 #define HWCAP2_SME (1 << 23)

@@ -7,7 +7,7 @@
 
 #include "engine/engine.h"
 #include "engine/interp/interp.h"
-#include "engine/native/inside.h"
+#include "user/inside/inside.h"
 
 /* Who sends records with data, which are lost when there is no room. Others, such as those of
  * print() and exit(), are small and few, and are never lost. */

@@ -4,7 +4,7 @@
 #ifndef NOPAL_ENGINE_NATIVE_SURE_H
 #define NOPAL_ENGINE_NATIVE_SURE_H
 
-#include "engine/native/layout.h"
+#include "user/inside/layout.h"
 #include "inject/inject.h"
 
 /* The program that the process runs and its main thread's stack, into the ranges of the page; all

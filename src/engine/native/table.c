@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "engine/native/take.h"
-#include "engine/native/words.h"
+#include "user/inside/words.h"
 
 #define CHAIN_MOST  4096u /* entries of one chain: far more than chance puts there */
 #define CHAIN_TRIES 1024u /* times a chain that changes is read again */

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "engine/native/inside_chain.h"
+#include "user/inside/inside_chain.h"
 #include "engine/native/table.h"
 #include "program/numbers.h"
 

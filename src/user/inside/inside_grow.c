@@ -4,9 +4,9 @@
  *
  * The kept page says how many chunks are mapped; there may be more for a moment, since another
  * thread has just grown a piece, or the process is a child of fork that began between the two. */
-#include "engine/native/inside.h"
+#include "user/inside/inside.h"
 
-#include "engine/native/words.h"
+#include "user/inside/words.h"
 
 #define TRIES	  64u
 #define NO_MEMORY (-12) /* ENOMEM, and EAGAIN: the kernel could not make it larger */

@@ -42,12 +42,12 @@
  * A thread that is killed between two of its steps may cost an entry, of which there are more than
  * keys; never a wrong value.
  */
-#ifndef NOPAL_ENGINE_NATIVE_INSIDE_CHAIN_H
-#define NOPAL_ENGINE_NATIVE_INSIDE_CHAIN_H
+#ifndef NOPAL_USER_INSIDE_INSIDE_CHAIN_H
+#define NOPAL_USER_INSIDE_INSIDE_CHAIN_H
 
-#include "engine/native/inside.h"
-#include "engine/native/inside_key.h"
-#include "engine/native/words.h"
+#include "user/inside/inside.h"
+#include "user/inside/inside_key.h"
+#include "user/inside/words.h"
 
 #define TRIES (1u << 14) /* searches in one operation */
 

@@ -1,8 +1,8 @@
 /* The bytes of inside_*.c as they are copied into a traced process: code and constants that run at
  * any address that is a multiple of 16. Made by scripts/blob, which checks what inside.h promises.
  * Empty on CPUs that the engine is not offered on. */
-#ifndef NOPAL_ENGINE_NATIVE_BLOB_H
-#define NOPAL_ENGINE_NATIVE_BLOB_H
+#ifndef NOPAL_USER_INSIDE_BLOB_H
+#define NOPAL_USER_INSIDE_BLOB_H
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 /* The stack of the script that this thread runs, by the walk of lang/frames.c; and, when a function
  * is met for the first time, a copy of all that its name is made of. */
-#include "engine/native/inside.h"
-#include "engine/native/langs.h"
-#include "engine/native/words.h"
+#include "user/inside/inside.h"
+#include "user/inside/langs.h"
+#include "user/inside/words.h"
 #include "program/program.h"
 
 #define HEAD_WORDS 1u

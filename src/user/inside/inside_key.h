@@ -1,9 +1,9 @@
 /* A key of a map: how much of it matters, its hash, and whether an entry has it. */
-#ifndef NOPAL_ENGINE_NATIVE_INSIDE_KEY_H
-#define NOPAL_ENGINE_NATIVE_INSIDE_KEY_H
+#ifndef NOPAL_USER_INSIDE_INSIDE_KEY_H
+#define NOPAL_USER_INSIDE_INSIDE_KEY_H
 
-#include "engine/native/layout.h"
-#include "engine/native/words.h"
+#include "user/inside/layout.h"
+#include "user/inside/words.h"
 
 static inline uint32_t key_used(const struct map_shape *m, const uint64_t *key)
 {

@@ -1,9 +1,9 @@
 /* Memory of the traced process, texts and stacks. A bad pointer is never followed: memory is read
  * directly only where the process page says that it cannot vanish, and everything else by
  * process_vm_readv(2) from the process itself, which fails instead of faulting. */
-#include "engine/native/inside.h"
+#include "user/inside/inside.h"
 
-#include "engine/native/words.h"
+#include "user/inside/words.h"
 #include "program/numbers.h"
 #include "program/record.h"
 #include "unwind/unwind.h"

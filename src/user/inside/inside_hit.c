@@ -1,7 +1,7 @@
 /* What a hit needs beside maps, memory and records: counters, frames, time, ids, numbers. */
-#include "engine/native/inside.h"
+#include "user/inside/inside.h"
 
-#include "engine/native/words.h"
+#include "user/inside/words.h"
 #include "program/record.h"
 
 static uint64_t *counter(const struct hit *h, uint64_t at)

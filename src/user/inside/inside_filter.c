@@ -1,8 +1,8 @@
 /* A thread that installs a seccomp filter, or has its system calls become signals, inside the
  * traced process: see the tracer's side in filter.c. */
-#include "engine/native/inside.h"
+#include "user/inside/inside.h"
 
-#include "engine/native/words.h"
+#include "user/inside/words.h"
 
 /* prctl(2), seccomp(2) */
 #define SET_SECCOMP  22u

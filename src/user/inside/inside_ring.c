@@ -1,7 +1,7 @@
 /* Records, from inside the traced process. */
-#include "engine/native/inside.h"
+#include "user/inside/inside.h"
 
-#include "engine/native/words.h"
+#include "user/inside/words.h"
 #include "program/record.h"
 
 #define TRIES (1u << 12)

@@ -1,7 +1,7 @@
 /* The chains of a map's keys, and the entries that are in none: see inside_chain.h. */
-#include "engine/native/inside_chain.h"
+#include "user/inside/inside_chain.h"
 
-#include "engine/native/words.h"
+#include "user/inside/words.h"
 #include "program/numbers.h"
 
 #define STEPS	    (1u << 22) /* entries looked at in one operation */

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/native/words.h"
+#include "user/inside/words.h"
 
 #define NAME	    "NOPAL_AGENT="
 #define NAME_MAX_   100

@@ -1,7 +1,7 @@
 /* The operations on maps: on the values of the keys that inside_chain.c finds and inserts. */
-#include "engine/native/inside_chain.h"
+#include "user/inside/inside_chain.h"
 
-#include "engine/native/words.h"
+#include "user/inside/words.h"
 #include "program/numbers.h"
 #include "program/record.h"
 

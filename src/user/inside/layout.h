@@ -20,8 +20,8 @@
  *
  * This header and inside.[ch] are freestanding: they use nothing of Nopal, because inside.c also
  * runs in the traced process. */
-#ifndef NOPAL_ENGINE_NATIVE_LAYOUT_H
-#define NOPAL_ENGINE_NATIVE_LAYOUT_H
+#ifndef NOPAL_USER_INSIDE_LAYOUT_H
+#define NOPAL_USER_INSIDE_LAYOUT_H
 
 #include <stdbool.h>
 #include <stddef.h>

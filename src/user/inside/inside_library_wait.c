@@ -1,7 +1,7 @@
 /* Waiting for the tracer, inside the traced process: the only place where a thread does that. The
  * thread is in the dynamic loader, where it waits for disks, too. */
-#include "engine/native/inside.h"
-#include "engine/native/words.h"
+#include "user/inside/inside.h"
+#include "user/inside/words.h"
 
 #define WAIT	   0 /* FUTEX_WAIT, of memory that is shared */
 #define WAKE	   1 /* FUTEX_WAKE */

@@ -1,7 +1,7 @@
 /* Words of memory that other threads, other processes and signal handlers change meanwhile: loads,
  * stores, exchanges, fences; and system calls. Freestanding. */
-#ifndef NOPAL_ENGINE_NATIVE_WORDS_H
-#define NOPAL_ENGINE_NATIVE_WORDS_H
+#ifndef NOPAL_USER_INSIDE_WORDS_H
+#define NOPAL_USER_INSIDE_WORDS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -15,10 +15,10 @@
  * Padding: a text in a slot is followed by zeros up to a multiple of 8 bytes; a slot that is
  * copied, or part of a tuple, must be padded to its end: INSIDE_PADDED asks for that. Keys and
  * values of FORM_TEXT and FORM_STACK need not be padded. */
-#ifndef NOPAL_ENGINE_NATIVE_INSIDE_H
-#define NOPAL_ENGINE_NATIVE_INSIDE_H
+#ifndef NOPAL_USER_INSIDE_INSIDE_H
+#define NOPAL_USER_INSIDE_INSIDE_H
 
-#include "engine/native/layout.h"
+#include "user/inside/layout.h"
 
 #define INSIDE_STACK 1024 /* and, on aarch64 with SVE, 35 vectors */
 

@@ -1,8 +1,8 @@
 /* Stacks of scripts, in the memory that traced processes and the tracer share: where the runtimes
  * of each process are, which the tracer writes; and the functions that were met, with all that
  * their names are made of, which processes write. Freestanding. */
-#ifndef NOPAL_ENGINE_NATIVE_LANGS_H
-#define NOPAL_ENGINE_NATIVE_LANGS_H
+#ifndef NOPAL_USER_INSIDE_LANGS_H
+#define NOPAL_USER_INSIDE_LANGS_H
 
 #include "lang/frames.h"
 
