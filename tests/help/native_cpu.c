@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "engine/native/code.h"
+#include "user/asm/code.h"
 #include "help/check.h"
 
 #ifdef __x86_64__

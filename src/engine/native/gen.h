@@ -7,7 +7,7 @@
 #define NOPAL_ENGINE_NATIVE_GEN_H
 
 #include "base/diag.h"
-#include "engine/native/code.h"
+#include "user/asm/code.h"
 #include "user/inside/layout.h"
 #include "program/program.h"
 

@@ -2,7 +2,7 @@
 #ifndef NOPAL_ENGINE_NATIVE_LIBC_H
 #define NOPAL_ENGINE_NATIVE_LIBC_H
 
-#include "engine/native/code.h"
+#include "user/asm/code.h"
 #include "engine/native/process.h"
 
 /* What code for a place is made of. It ends where the place goes on. */

@@ -1,6 +1,6 @@
 /* The assembler for x86-64: how each verb is encoded. Intel SDM volume 2, chapter 2; the bytes that
  * a pattern begins with are beside it. */
-#include "engine/native/code.h"
+#include "user/asm/code.h"
 
 /* It is also built for CPUs that the engine is not offered on. */
 #if !defined(__aarch64__)

@@ -3,7 +3,7 @@
  *
  * x16 and x17 are the assembler's own: numbers that do not fit an instruction are made in x16, and
  * addresses in x17. Trampolines save them as any other register that was written. */
-#include "engine/native/code.h"
+#include "user/asm/code.h"
 
 #if defined(__aarch64__)
 

@@ -9,8 +9,8 @@
  *
  * The code remembers which general registers were written, so that a trampoline can save exactly
  * these and no others. */
-#ifndef NOPAL_ENGINE_NATIVE_CODE_H
-#define NOPAL_ENGINE_NATIVE_CODE_H
+#ifndef NOPAL_USER_ASM_CODE_H
+#define NOPAL_USER_ASM_CODE_H
 
 #include "base/array.h"
 #include "base/buf.h"

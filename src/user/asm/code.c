@@ -1,5 +1,5 @@
 /* Bytes and labels of machine code, for any CPU; see code.h. */
-#include "engine/native/code.h"
+#include "user/asm/code.h"
 
 #include <errno.h>
 #include <stdlib.h>
