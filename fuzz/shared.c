@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/array.h"
-#include "engine/native/store.h"
+#include "user/memory/store.h"
 
 #define WRITE 12
 #define TURNS 8

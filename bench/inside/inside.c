@@ -7,7 +7,7 @@
 #include <sys/rseq.h>
 #include <time.h>
 
-#include "engine/native/store.h"
+#include "user/memory/store.h"
 
 #define ROUNDS	  15
 #define TIMES	  20000

@@ -15,6 +15,7 @@
 #include "engine/bpf/kernel/features.h"
 #include "engine/bpf/kernel/rights.h"
 #include "engine/native/native.h"
+#include "user/memory/clock.h"
 #include "inject/inject.h"
 #include "symbols/maps.h"
 

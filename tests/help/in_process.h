@@ -6,7 +6,7 @@
 
 #include "engine/interp/interp.h"
 #include "engine/native/gen.h"
-#include "engine/native/store.h"
+#include "user/memory/store.h"
 #include "help/native_cpu.h"
 
 #define IN_PROCESS_CODE (1u << 20) /* bytes of the largest trampoline */

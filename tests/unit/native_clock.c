@@ -6,7 +6,7 @@
 
 #include "help/check.h"
 
-#include "engine/native/store.h"
+#include "user/memory/store.h"
 #include "user/inside/words.h"
 
 static const struct span no_span;

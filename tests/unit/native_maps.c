@@ -14,8 +14,8 @@
 #include "base/array.h"
 #include "user/inside/inside_chain.c"
 #include "user/inside/inside_map.c"
-#include "engine/native/store.h"
-#include "engine/native/take.c"
+#include "user/memory/store.h"
+#include "user/memory/take.c"
 
 #define THREADS	   6
 #define ROUNDS	   6000

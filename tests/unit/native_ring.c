@@ -18,7 +18,7 @@
 #include "help/hook.h"
 
 #include "user/inside/inside_ring.c"
-#include "engine/native/store.h"
+#include "user/memory/store.h"
 
 #define WRITERS	 6
 #define RECORDS	 20000

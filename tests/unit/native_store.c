@@ -11,8 +11,7 @@
 #include "help/outcome.h"
 #include "help/random_program.h"
 
-#include "engine/native/native.h"
-#include "engine/native/store.h"
+#include "user/memory/store.h"
 
 #define PROGRAMS 300
 #define RUNS	 3

@@ -9,7 +9,7 @@
 
 #include "help/check.h"
 
-#include "engine/native/store.h"
+#include "user/memory/store.h"
 #include "user/inside/words.h"
 #include "program/type.h"
 #include "unwind/unwind.h"

@@ -11,8 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "user/inside/blob.h"
 #include "symbols/maps.h"
+#include "user/inside/blob.h"
 
 #if !defined(SYS_seccomp)
 #define SYS_seccomp 0

@@ -7,9 +7,9 @@
 #define NOPAL_ENGINE_NATIVE_GEN_H
 
 #include "base/diag.h"
+#include "program/program.h"
 #include "user/asm/code.h"
 #include "user/inside/layout.h"
-#include "program/program.h"
 
 #define NATIVE_NONE INT32_MIN
 

@@ -288,10 +288,10 @@ static void find_clock_line(struct gen *g)
 	struct native_code *c = g->code;
 
 	asm_const(c, TMP, g->place->shared + g->place->layout->clock_at);
-	asm_load(c, 8, false, AUX, MEM(TMP, offsetof(struct clock, current)));
+	asm_load(c, 8, false, AUX, MEM(TMP, offsetof(struct shared_clock, current)));
 	asm_alu_imm(c, ALU_AND, AUX, CLOCKS - 1);
 	asm_shift_imm(c, SHIFT_LEFT, AUX, LINE_SHIFT);
-	asm_lea(c, TMP, MEM_INDEX(TMP, AUX, 0, offsetof(struct clock, lines)));
+	asm_lea(c, TMP, MEM_INDEX(TMP, AUX, 0, offsetof(struct shared_clock, lines)));
 }
 
 /* ACC = CLOCK_MONOTONIC when the site was hit: layout.h has the formula; ruins TMP, AUX. The line

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "engine/native/store.h"
+#include "user/memory/store.h"
 
 int native_map_shape(struct gen *g, const struct insn *in)
 {

@@ -18,11 +18,11 @@
 #ifndef NOPAL_ENGINE_NATIVE_GEN_STATE_H
 #define NOPAL_ENGINE_NATIVE_GEN_STATE_H
 
-#include "user/inside/blob.h"
 #include "engine/native/gen.h"
-#include "user/inside/inside.h"
 #include "program/op.h"
 #include "program/record.h"
+#include "user/inside/blob.h"
+#include "user/inside/inside.h"
 
 #define RED_ZONE    ASM_RED_ZONE
 #define COPY_INLINE 64	/* bytes up to which copies are loads and stores */

@@ -8,9 +8,9 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "user/inside/blob.h"
 #include "engine/native/knock.h"
 #include "symbols/maps.h"
+#include "user/inside/blob.h"
 
 #define ENDED_NS   1000000000u /* between two looks for children of processes that have ended */
 #define LOOKS_MOST 1000	       /* at the processes that are known */

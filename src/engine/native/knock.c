@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "user/inside/blob.h"
 #include "engine/native/gen.h"
+#include "user/inside/blob.h"
 #include "user/inside/words.h"
 
 #define CODE_MOST 512u

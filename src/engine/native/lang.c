@@ -2,10 +2,10 @@
  * runtimes, and takes the functions that were met. */
 #include <stdlib.h>
 
-#include "user/inside/langs.h"
 #include "engine/native/native_state.h"
-#include "user/inside/words.h"
 #include "lang/lang.h"
+#include "user/inside/langs.h"
+#include "user/inside/words.h"
 
 static struct lang_area *area_of(const struct native *e)
 {

@@ -2,8 +2,8 @@
 #ifndef NOPAL_ENGINE_NATIVE_LIBC_H
 #define NOPAL_ENGINE_NATIVE_LIBC_H
 
-#include "user/asm/code.h"
 #include "engine/native/process.h"
+#include "user/asm/code.h"
 
 /* What code for a place is made of. It ends where the place goes on. */
 struct libc_place {

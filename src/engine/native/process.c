@@ -8,12 +8,12 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "user/inside/blob.h"
 #include "engine/native/filter.h"
 #include "engine/native/knock.h"
 #include "engine/native/libc.h"
 #include "engine/native/sure.h"
 #include "symbols/maps.h"
+#include "user/inside/blob.h"
 
 #define AREA_FIRST  ((size_t)64 << 10)
 #define AREA_STEPS  4u	 /* each is twice as large as the one before; so often */

@@ -7,9 +7,9 @@
 
 #include "engine/engine.h"
 #include "engine/native/gen.h"
-#include "engine/native/store.h"
 #include "engine/native/turns.h"
 #include "inject/inject.h"
+#include "user/memory/store.h"
 
 #define NATIVE_MAPPED_MOST 64 /* addresses of one site in one process, at once */
 

@@ -1,6 +1,5 @@
 /* What changes while traced processes run: sites that others change, files that are mapped later,
  * programs that are begun later. */
-#include "engine/native/native.h"
 #include "engine/native/native_state.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* The chains of a map's keys, and the entries that are in none: see inside_chain.h. */
 #include "user/inside/inside_chain.h"
 
-#include "user/inside/words.h"
 #include "program/numbers.h"
+#include "user/inside/words.h"
 
 #define STEPS	    (1u << 22) /* entries looked at in one operation */
 #define SWEEPS	    64u

@@ -1,8 +1,8 @@
 /* What a hit needs beside maps, memory and records: counters, frames, time, ids, numbers. */
 #include "user/inside/inside.h"
 
-#include "user/inside/words.h"
 #include "program/record.h"
+#include "user/inside/words.h"
 
 static uint64_t *counter(const struct hit *h, uint64_t at)
 {
@@ -102,7 +102,8 @@ char *inside_scratch_claim(struct hit *h, uint64_t *mark)
 
 uint64_t inside_nsecs(struct hit *h, uint64_t tsc)
 {
-	const struct clock *c = (const struct clock *)(const void *)(h->base + h->layout->clock_at);
+	const struct shared_clock *c =
+		(const struct shared_clock *)(const void *)(h->base + h->layout->clock_at);
 	const struct clock_line *line = &c->lines[word_acquire(&c->current) % CLOCKS];
 	uint64_t since = tsc - word_load(&line->tsc), low, high;
 

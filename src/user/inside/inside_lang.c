@@ -1,9 +1,9 @@
 /* The stack of the script that this thread runs, by the walk of lang/frames.c; and, when a function
  * is met for the first time, a copy of all that its name is made of. */
+#include "program/program.h"
 #include "user/inside/inside.h"
 #include "user/inside/langs.h"
 #include "user/inside/words.h"
-#include "program/program.h"
 
 #define HEAD_WORDS 1u
 #define PAGE	   4096u

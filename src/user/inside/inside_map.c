@@ -1,9 +1,9 @@
 /* The operations on maps: on the values of the keys that inside_chain.c finds and inserts. */
 #include "user/inside/inside_chain.h"
 
-#include "user/inside/words.h"
 #include "program/numbers.h"
 #include "program/record.h"
+#include "user/inside/words.h"
 
 #define SLOW	    __attribute__((noinline)) /* it must not cost its caller registers */
 #define VALUE_TRIES (1u << 20)

@@ -1,8 +1,8 @@
 /* Records, from inside the traced process. */
 #include "user/inside/inside.h"
 
-#include "user/inside/words.h"
 #include "program/record.h"
+#include "user/inside/words.h"
 
 #define TRIES (1u << 12)
 

@@ -3,10 +3,10 @@
  * process_vm_readv(2) from the process itself, which fails instead of faulting. */
 #include "user/inside/inside.h"
 
-#include "user/inside/words.h"
 #include "program/numbers.h"
 #include "program/record.h"
 #include "unwind/unwind.h"
+#include "user/inside/words.h"
 
 #define COMM_SIZE  16
 #define GET_NAME   16 /* PR_GET_NAME */

@@ -2,7 +2,7 @@
  *
  *	0            struct layout: where everything is. The target reads this copy; the tracer
  *	             keeps its own, since the target can write anything into all of this memory
- *	clock_at     struct clock[CLOCKS]: how the TSC becomes CLOCK_MONOTONIC
+ *	clock_at     struct shared_clock[CLOCKS]: how the TSC becomes CLOCK_MONOTONIC
  *	missed_at    u64[format_count]: control records that found the rings full
  *	faults_at    u64[span_count][FAULT_KINDS]: by enum of struct run_fault
  *	scratch_at   scratch_count times: struct scratch_head, then a frame of scratch_size bytes
@@ -113,7 +113,7 @@ struct clock_line {
 	uint64_t unused;
 };
 
-struct clock {
+struct shared_clock {
 	uint64_t current; /* index into lines */
 	uint64_t unused[7];
 	struct clock_line lines[CLOCKS];

@@ -11,7 +11,7 @@
  * the cell, or store its own number once more. It is over when every CPU has done something else
  * twice, because a thread that is interrupted by another begins its sequence again. Then what is in
  * the cells is all there will ever be. */
-#include "engine/native/take.h"
+#include "user/memory/take.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "user/inside/inside_chain.h"
-#include "engine/native/table.h"
 #include "program/numbers.h"
+#include "user/inside/inside_chain.h"
+#include "user/memory/maps.h"
 
 #define CELL_TRIES    (1u << 16)
 #define SEAL_ROUNDS   16u

@@ -1,8 +1,8 @@
 /* Taking maps in shared memory: reading and emptying them in one step; see take.c. */
-#ifndef NOPAL_ENGINE_NATIVE_TAKE_H
-#define NOPAL_ENGINE_NATIVE_TAKE_H
+#ifndef NOPAL_USER_MEMORY_TAKE_H
+#define NOPAL_USER_MEMORY_TAKE_H
 
-#include "engine/native/store.h"
+#include "user/memory/store.h"
 
 /* map_take() */
 int native_take(struct native_store *s, uint32_t map, enum format_take what, map_entry_fn *fn,

@@ -1,5 +1,5 @@
 /* Making the shared memory: how much of it, and where everything is. */
-#include "engine/native/store.h"
+#include "user/memory/store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +11,8 @@
 
 #include "base/array.h"
 #include "user/inside/langs.h"
-#include "engine/native/table.h"
 #include "user/inside/words.h"
+#include "user/memory/maps.h"
 
 #ifndef HWCAP2_SME /* of aarch64 */
 #define HWCAP2_SME (1 << 23)
@@ -394,7 +394,7 @@ static void lay_out(struct native_store *s, const struct native_sizes *sizes)
 	l->vectors = long_vectors();
 	size_rings(l, sizes, p);
 	size_scratch(l, sizes);
-	l->clock_at = place(&end, sizeof(struct clock), CACHE_LINE);
+	l->clock_at = place(&end, sizeof(struct shared_clock), CACHE_LINE);
 	l->stats_at = place(&end, sizeof(struct shared_stats), CACHE_LINE);
 	l->missed_at = place(&end, (uint64_t)8 * l->format_count, CACHE_LINE);
 	l->faults_at = place(&end, (uint64_t)8 * FAULT_KINDS * l->span_count, CACHE_LINE);

@@ -7,7 +7,7 @@
  * a second: the kernel steers CLOCK_MONOTONIC, too. The line never jumps: a new one begins where
  * the old one has got to, and its slope leads it to where the clock will be at the next correction.
  */
-#include "engine/native/store.h"
+#include "user/memory/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@
 
 #include "base/array.h"
 #include "base/file.h"
-#include "engine/native/native.h"
 #include "user/inside/words.h"
+#include "user/memory/store.h"
 
 #define TRIES	   16
 #define FIRST_NS   UINT64_C(2000000)	/* between the first two samples */
@@ -96,7 +96,7 @@ static void sample(uint64_t *tsc, uint64_t *ns)
 /* Hand the line to the traced processes. */
 static void publish(struct native_store *s)
 {
-	struct clock *c = (struct clock *)(void *)(s->base + s->layout.clock_at);
+	struct shared_clock *c = (struct shared_clock *)(void *)(s->base + s->layout.clock_at);
 	uint64_t next = (word_load(&c->current) + 1) % CLOCKS;
 
 	word_store(&c->lines[next].tsc, s->clock.line.tsc);

@@ -1,14 +1,14 @@
 /* Maps: all keys of one, as reports want them; and the operations that the interpreter makes, which
  * are those of the traced processes. */
-#include "engine/native/table.h"
+#include "user/memory/maps.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/array.h"
-#include "engine/native/take.h"
 #include "user/inside/words.h"
+#include "user/memory/take.h"
 
 #define CHAIN_MOST  4096u /* entries of one chain: far more than chance puts there */
 #define CHAIN_TRIES 1024u /* times a chain that changes is read again */

@@ -2,12 +2,13 @@
  * keeping its clock. The other side belongs to the traced processes, which can write anything into
  * it at any moment: so sizes and places are taken from the tracer's own copies, never from the
  * shared memory, what is read is checked or copied first, and every loop is bounded. */
-#ifndef NOPAL_ENGINE_NATIVE_STORE_H
-#define NOPAL_ENGINE_NATIVE_STORE_H
+#ifndef NOPAL_USER_MEMORY_STORE_H
+#define NOPAL_USER_MEMORY_STORE_H
 
 #include "engine/engine.h"
 #include "engine/interp/interp.h"
 #include "user/inside/inside.h"
+#include "user/memory/clock.h"
 
 /* Who sends records with data, which are lost when there is no room. Others, such as those of
  * print() and exit(), are small and few, and are never lost. */
@@ -38,14 +39,6 @@ struct ring_cursor {
 	struct str record; /* the next record, in the shared memory */
 	uint64_t tsc;	   /* of it */
 	uint64_t step;	   /* bytes from it to the one after it */
-};
-
-/* The clock as it was set last; clock.c. */
-struct clock_fit {
-	uint64_t first_tsc, first_ns; /* the oldest sample that counts */
-	uint64_t tsc, ns;	      /* the last sample */
-	struct clock_line line;	      /* that holds since then */
-	uint64_t next;		      /* TSC after which to sample again */
 };
 
 /* A part of the memory that a process maps beside the first part, and may grow. */
@@ -132,18 +125,5 @@ int native_ring_drain(struct native_store *s, record_fn *fn, void *arg, is_alive
 		      void *alive_arg);
 /* Nothing more is waited for: from now on each drain counts as lost what is not finished. */
 void native_ring_end(struct native_store *s);
-
-/* ---- clock.c */
-
-/* Begin; takes some milliseconds. */
-void native_clock_start(struct native_store *s);
-/* Correct it, when it is time to; to be called ten times a second or more often. */
-void native_clock_tick(struct native_store *s);
-/* The line for a sample that follows earlier ones; what the two above use. True: the clock had to
- * jump. */
-bool clock_fit_add(struct clock_fit *f, uint64_t tsc, uint64_t ns);
-uint64_t clock_line_ns(const struct clock_line *line, uint64_t tsc);
-/* So many ticks are `ns`, which is less than 4 s; 0: no clock was begun. */
-uint64_t clock_line_ticks(const struct clock_line *line, uint64_t ns);
 
 #endif

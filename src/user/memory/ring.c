@@ -15,7 +15,7 @@
  * like a handler that takes long. So a record that holds up others, because half of the ring has
  * passed since or too many are not finished, is given up. One exchange of its mark decides whether
  * it counts as lost, or its writer was quicker. */
-#include "engine/native/store.h"
+#include "user/memory/store.h"
 
 #include <errno.h>
 #include <stdlib.h>
