@@ -6,7 +6,7 @@
 
 #include "base/export.h"
 #include "base/public.h"
-#include "engine/native/gen.h"
+#include "user/gen/gen.h"
 #include "engine/native/native.h"
 #include "find/find.h"
 #include "inject/inject.h"

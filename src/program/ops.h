@@ -4,8 +4,8 @@
  * map.
  *
  * ORDER: ADD to SLE compute d from a and b (engine/interp/run.c); of these UDIV to SMOD divide, and
- * EQ to SLE compare (engine/bpf/gen/frame.c, engine/native/gen.c). What comes after BUILTIN may do
- * more than compute d (engine/native/gen_flow.c). */
+ * EQ to SLE compare (engine/bpf/gen/frame.c, user/gen/gen.c). What comes after BUILTIN may do
+ * more than compute d (user/gen/gen_flow.c). */
 /* clang-format off */
 OP(CONST,     "const",     "d",  "i",    0,                   0)        /* d = imm */
 OP(MOV,       "mov",       "d",  "a",    0,                   0)        /* d = a */

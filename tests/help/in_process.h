@@ -5,7 +5,7 @@
 #define NOPAL_TESTS_HELP_IN_PROCESS_H
 
 #include "engine/interp/interp.h"
-#include "engine/native/gen.h"
+#include "user/gen/gen.h"
 #include "user/memory/store.h"
 #include "help/native_cpu.h"
 

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "engine/native/gen.h"
+#include "user/gen/gen.h"
 #include "user/inside/blob.h"
 #include "user/inside/words.h"
 

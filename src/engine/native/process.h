@@ -6,9 +6,9 @@
 #include <sys/types.h>
 
 #include "engine/engine.h"
-#include "engine/native/gen.h"
 #include "engine/native/turns.h"
 #include "inject/inject.h"
+#include "user/gen/gen.h"
 #include "user/memory/store.h"
 
 #define NATIVE_MAPPED_MOST 64 /* addresses of one site in one process, at once */

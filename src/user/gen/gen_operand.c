@@ -1,6 +1,6 @@
 /* Where values are: slots, registers of the program and the constants that they hold, constants
  * after the code. */
-#include "engine/native/gen_state.h"
+#include "user/gen/gen_state.h"
 
 #include <errno.h>
 #include <linux/rseq.h>

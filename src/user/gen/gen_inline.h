@@ -13,10 +13,10 @@
  *		*ACC += AUX			; the commit: its last instruction
  *	end:
  */
-#ifndef NOPAL_ENGINE_NATIVE_GEN_INLINE_H
-#define NOPAL_ENGINE_NATIVE_GEN_INLINE_H
+#ifndef NOPAL_USER_GEN_GEN_INLINE_H
+#define NOPAL_USER_GEN_GEN_INLINE_H
 
-#include "engine/native/gen_state.h"
+#include "user/gen/gen_state.h"
 
 /* Labels. */
 struct sequence {

@@ -3,7 +3,7 @@
  * In the sequence: TMP is the ring, W1 the record and W2 the head after it. Records with texts or
  * stacks have a size that is known when they are sent: it is in W4, and the words of the texts are
  * in W5 and W6. */
-#include "engine/native/gen_inline.h"
+#include "user/gen/gen_inline.h"
 
 #define MOST_VARIABLE 2	  /* texts and stacks of a record */
 #define MOST_COPIED   256 /* bytes of another slot */

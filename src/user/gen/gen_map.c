@@ -1,5 +1,5 @@
 /* Maps and records. A map's shape and a record's are constants after the code. */
-#include "engine/native/gen_state.h"
+#include "user/gen/gen_state.h"
 
 #include <stdlib.h>
 

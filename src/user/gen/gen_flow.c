@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "engine/native/gen_state.h"
+#include "user/gen/gen_state.h"
 
 #define MOST_WORDS (1u << 22)
 

@@ -1,6 +1,6 @@
 /* Calls: of the functions of inside.h from the body of a clause; asides, which are calls from
  * anywhere; and the code after the end of a clause, most of which is for calls. */
-#include "engine/native/gen_state.h"
+#include "user/gen/gen_state.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* What a clause reads of the thread that is at the site: registers, operands, builtins, memory.
  * What a register held is where the trampoline has saved it, or still in the register. */
-#include "engine/native/gen_state.h"
+#include "user/gen/gen_state.h"
 
 /* How far from the stack pointer memory is sure to be there: the red zone below it, and the frames
  * of the function and its callers above. */

@@ -1,6 +1,6 @@
 /* The stack of a trampoline: what head and body of a clause save and restore, the frame and
  * struct hit. */
-#include "engine/native/gen_inline.h"
+#include "user/gen/gen_inline.h"
 
 #include <errno.h>
 #include <linux/rseq.h>

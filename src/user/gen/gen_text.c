@@ -1,6 +1,6 @@
 /* Texts and stacks in slots. All of them are calls but the shortest: what takes time is the work on
  * their bytes. */
-#include "engine/native/gen_state.h"
+#include "user/gen/gen_state.h"
 
 /* Bytes of its text, and whether those after the text must be zero. */
 static uint64_t slot_size(const struct gen *g, uint16_t slot)

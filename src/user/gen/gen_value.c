@@ -1,5 +1,5 @@
 /* Values: arithmetic, comparisons, branches and loops; slots as plain memory. */
-#include "engine/native/gen_state.h"
+#include "user/gen/gen_state.h"
 
 void native_const(struct gen *g, const struct insn *in)
 {

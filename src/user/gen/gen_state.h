@@ -15,12 +15,12 @@
  *
  * ACC, TMP and AUX hold what one operation computes, and nothing longer. KEEP is the frame when
  * that is in scratch memory. */
-#ifndef NOPAL_ENGINE_NATIVE_GEN_STATE_H
-#define NOPAL_ENGINE_NATIVE_GEN_STATE_H
+#ifndef NOPAL_USER_GEN_GEN_STATE_H
+#define NOPAL_USER_GEN_GEN_STATE_H
 
-#include "engine/native/gen.h"
 #include "program/op.h"
 #include "program/record.h"
+#include "user/gen/gen.h"
 #include "user/inside/blob.h"
 #include "user/inside/inside.h"
 

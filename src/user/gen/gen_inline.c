@@ -1,5 +1,5 @@
 /* Restartable sequences: see gen_inline.h. */
-#include "engine/native/gen_inline.h"
+#include "user/gen/gen_inline.h"
 
 #include <linux/rseq.h>
 

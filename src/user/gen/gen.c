@@ -1,6 +1,6 @@
 /* The way through the instructions of a clause, by the table from operations to emitters, and the
  * trampoline of a site: its clauses one after the other. */
-#include "engine/native/gen_state.h"
+#include "user/gen/gen_state.h"
 
 #include <errno.h>
 #include <linux/rseq.h>

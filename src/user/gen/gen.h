@@ -3,8 +3,8 @@
  * it was: general registers, flags, vector registers, and the 128 bytes below the stack pointer
  * that belong to functions which call no others (the red zone). It takes no lock, calls nothing but
  * the functions of inside.h, and reads memory that may not be there only through them. */
-#ifndef NOPAL_ENGINE_NATIVE_GEN_H
-#define NOPAL_ENGINE_NATIVE_GEN_H
+#ifndef NOPAL_USER_GEN_GEN_H
+#define NOPAL_USER_GEN_GEN_H
 
 #include "base/diag.h"
 #include "program/program.h"

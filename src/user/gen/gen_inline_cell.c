@@ -1,5 +1,5 @@
 /* Adding to the cell of an aggregate in the trampoline itself. */
-#include "engine/native/gen_inline.h"
+#include "user/gen/gen_inline.h"
 
 bool native_has_cell(const struct gen *g, const struct insn *in)
 {
