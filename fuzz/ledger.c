@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "inject/inside.h"
+#include "user/ptrace/inside.h"
 
 #define AT     4096u
 #define MEMORY (LEDGER_STEP + 4 * PAGE)

@@ -16,7 +16,7 @@
 #include "engine/bpf/kernel/rights.h"
 #include "engine/native/native.h"
 #include "user/memory/clock.h"
-#include "inject/inject.h"
+#include "user/ptrace/inject.h"
 #include "symbols/maps.h"
 
 /* ---- The trial */

@@ -9,7 +9,7 @@
 #include "user/gen/gen.h"
 #include "engine/native/native.h"
 #include "find/find.h"
-#include "inject/inject.h"
+#include "user/ptrace/inject.h"
 
 #define MAPPED_MOST 4
 #define PLACES_MOST 32

@@ -25,8 +25,8 @@
 #include "base/tracees.h"
 #include "help/check.h"
 #include "help/puppet.h"
-#include "inject/inject.h"
-#include "inject/inside.h"
+#include "user/ptrace/inject.h"
+#include "user/ptrace/inside.h"
 #include "symbols/maps.h"
 
 #define SITES	  13

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "inject/inject.h"
+#include "user/ptrace/inject.h"
 
 #define PLACES_MOST 136
 

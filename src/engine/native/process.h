@@ -7,9 +7,9 @@
 
 #include "engine/engine.h"
 #include "engine/native/turns.h"
-#include "inject/inject.h"
 #include "user/gen/gen.h"
 #include "user/memory/store.h"
+#include "user/ptrace/inject.h"
 
 #define NATIVE_MAPPED_MOST 64 /* addresses of one site in one process, at once */
 

@@ -4,8 +4,8 @@
 #ifndef NOPAL_ENGINE_NATIVE_SURE_H
 #define NOPAL_ENGINE_NATIVE_SURE_H
 
-#include "inject/inject.h"
 #include "user/inside/layout.h"
+#include "user/ptrace/inject.h"
 
 /* The program that the process runs and its main thread's stack, into the ranges of the page; all
  * else of it is kept. -ESRCH, -ENOMEM. */

@@ -1,0 +1,50 @@
+/* Libraries that come to one address by turns. A site belongs to a file at an address: while
+ * another file is mapped there, it rests, and the sites of that one can have the same landings. No
+ * thread is in code of a file that is unmapped, so none is on its way to a trampoline of it. */
+#include "user/ptrace/inside.h"
+
+uint64_t inject_file_at(const struct inject *x, uint64_t address)
+{
+	const struct space *s = &x->space;
+
+	for (size_t i = 0; i < s->file_count; i++)
+		if (s->files[i].is_code && address >= s->files[i].start &&
+		    address < s->files[i].end)
+			return s->files[i].inode;
+	return 0;
+}
+
+/* Its semaphore is gone with its file: `clean` must not lower another's. The other file may have
+ * been mapped just when the site was enabled again; none of its code has run, since its thread
+ * waits for us. */
+int inject_rest(struct inject *x, struct inject_site *s)
+{
+	bool was_raised = s->is_raised;
+	int err = patch_restore(x, s);
+
+	s->is_raised = s->is_on = s->was_on = false;
+	if (!err && s->is_listed && was_raised)
+		err = ledger_mark(x, s);
+	if (s->form != INJECT_NONE)
+		plan_forget(x, s);
+	s->form = INJECT_NONE;
+	s->is_taken = false;
+	s->why = "another file is mapped there at present";
+	jumps_free(x); /* they were those of its file */
+	return err;
+}
+
+/* ORDER: the ledger has the new bytes before the process does. */
+int inject_resume(struct inject *x, struct inject_site *s)
+{
+	const struct inject_site old = *s;
+	int err = inject_plan(x, s);
+
+	s->is_listed = old.is_listed;
+	s->entry = old.entry;
+	if (old.body && s->resume == old.resume)
+		s->body = old.body;
+	if (!err && s->is_listed && s->form != INJECT_NONE)
+		err = ledger_mark(x, s);
+	return err;
+}
