@@ -14,10 +14,10 @@
 #include "base/export.h"
 #include "engine/bpf/kernel/features.h"
 #include "engine/bpf/kernel/rights.h"
-#include "engine/native/native.h"
+#include "symbols/maps.h"
 #include "user/memory/clock.h"
 #include "user/ptrace/inject.h"
-#include "symbols/maps.h"
+#include "user/run/native.h"
 
 /* ---- The trial */
 

@@ -6,10 +6,10 @@
 
 #include "base/export.h"
 #include "base/public.h"
-#include "user/gen/gen.h"
-#include "engine/native/native.h"
 #include "find/find.h"
+#include "user/gen/gen.h"
 #include "user/ptrace/inject.h"
+#include "user/run/native.h"
 
 #define MAPPED_MOST 4
 #define PLACES_MOST 32

@@ -30,7 +30,7 @@ struct engine_options {
 	bool may_grow;	    /* extend() may be called */
 	bool data_later;    /* programs that extend the first may send data even if it does not */
 	bool detach_later;  /* detach() may leave slow closing to a child process */
-	int agent_fd;	    /* programs of -c come there before they run: engine/native; 0: none */
+	int agent_fd;	    /* programs of -c come there before they run: user/run; 0: none */
 	const char *agent;  /* ... what these have in their environment: "NOPAL_AGENT=..." */
 	bool is_alone;	    /* no other engine can take what this one cannot trace */
 	const char *events; /* interp: the file of recorded events to play; NULL: interp_fire() */

@@ -13,9 +13,9 @@
 #include "base/export.h"
 #include "engine/bpf/kernel/features.h"
 #include "engine/bpf/kernel/rights.h"
-#include "engine/native/native.h"
 #include "find/process.h"
 #include "lang/lang.h"
+#include "user/run/native.h"
 
 /* The options of a caller, checked and as large as ours. It may have been built with a smaller
  * struct: the members that it lacks are zero. */

@@ -8,15 +8,15 @@
 
 #include "base/clock.h"
 #include "base/public.h"
-#include "engine/native/agent.h"
 #include "engine/engine.h"
 #include "lang/lang.h"
 #include "nopal/trace.h"
 #include "report/report.h"
-#include "symbols/symbols.h"
 #include "script/script.h"
 #include "session/images.h"
+#include "symbols/symbols.h"
 #include "unwind/tables.h"
+#include "user/run/agent.h"
 
 /* ---- child.c: The command of `-c`: started stopped, let go once everything is attached. It is a
  * child of ours under ptrace only until then. If we die before its exec, so does it; after that it

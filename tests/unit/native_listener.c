@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "engine/native/listener.h"
+#include "user/run/listener.h"
 #include "user/inside/words.h"
 
 #define LONG_MS 60000

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "engine/native/trail.h"
+#include "user/run/missed.h"
 
 /* "map 7 3": process 7 maps a file with probes at time 3; "look 7 5": a look at it began at time 5;
  * "end 7": its program ended. */

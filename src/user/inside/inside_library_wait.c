@@ -49,7 +49,7 @@ void inside_knock(char *base, const uint32_t *state, struct process_page *proces
 	if (has_unloaded(process, now) || now != NO_WORK)
 		return;
 	mine = word_add(&l->knocks.asked, 1) + 1;
-	fence_stores(); /* ORDER: heirs.c */
+	fence_stores(); /* ORDER: forked.c */
 	word_add(&process->knocks, 1);
 	inside_call(&h, CALL_FUTEX, (uintptr_t)&l->knocks.asked, WAKE, INT32_MAX, 0, 0);
 	for (uint32_t i = 0; i < WAITS_MOST; i++) {

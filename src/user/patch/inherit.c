@@ -104,11 +104,12 @@ int inject_inherit(const struct inject *from, pid_t pid, struct inject **out, st
 		err = inherit_claims(x, from);
 	if (!err)
 		err = inherit_ledger(x, from);
-	if (err)
+	if (err) {
 		process_close(x);
-	else
-		*out = x;
-	return err;
+		return err;
+	}
+	*out = x;
+	return 0;
 }
 
 bool inject_inherit_site(struct inject *x, struct inject_site *s)

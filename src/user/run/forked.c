@@ -1,0 +1,269 @@
+/* Children of fork that load libraries. They have their parent's sites, and its place where a
+ * thread knocks; only when one knocks itself it becomes a process of its own here. */
+#include "user/run/forked.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "symbols/maps.h"
+#include "user/inside/blob.h"
+#include "user/run/library_wait.h"
+
+#define ENDED_NS   1000000000u /* between two looks for children of processes that have ended */
+#define LOOKS_MOST 1000	       /* at the processes that are known */
+#define SCANS_MOST 5	       /* ... and at all their children */
+
+/* ---- what it has */
+
+static bool has_blob(struct native_process *p, const struct native_area *a)
+{
+	char *bytes = malloc(native_blob_size);
+	bool has = bytes && !inject_read(p->x, a->start, bytes, native_blob_size) &&
+		   !memcmp(bytes, native_blob, native_blob_size);
+
+	free(bytes);
+	return has;
+}
+
+static int inherit_areas(struct native_process *p, const struct native_process *from)
+{
+	int err = array_reserve(p->areas, p->area_cap, from->area_count);
+
+	for (size_t i = 0; i < from->area_count && !err; i++) {
+		struct native_area a = from->areas[i];
+
+		if (!a.has_inside || !inject_has_code(p->x, a.start, a.end))
+			continue;
+		a.has_inside = has_blob(p, &a);
+		p->areas[p->area_count++] = a;
+	}
+	return err;
+}
+
+static int inherit_steps(struct native_steps *s, const struct native_steps *from)
+{
+	*s = (struct native_steps){.turn = {.inode = from->turn.inode}};
+	if (array_reserve(s->all, s->cap, from->count))
+		return -ENOMEM;
+	if (from->count)
+		memcpy(s->all, from->all, from->count * sizeof(*s->all));
+	s->count = s->done = from->count;
+	return 0;
+}
+
+/* Places of the loader and the C library belong to no file of a probe. */
+static void count_own(struct native_process *p, const struct inject_site *s,
+		      const struct native_steps *steps)
+{
+	if (steps->turn.inode)
+		return;
+	p->own++;
+	p->looked_at_libc |= s->form != INJECT_RETURN;
+}
+
+static int inherit_sites(struct native_process *p, const struct native_process *from)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < from->count && !err; i++) {
+		struct inject_site s = from->sites[i];
+
+		if (from->steps[i].turn.rests || !inject_inherit_site(p->x, &s))
+			continue;
+		err = native_process_add_site(p, &s);
+		if (!err)
+			err = inherit_steps(&p->steps[p->count - 1], &from->steps[i]);
+		if (!err)
+			count_own(p, &s, &from->steps[i]);
+	}
+	return err;
+}
+
+static int inherit(const struct native_process *from, pid_t pid, struct native_process **out,
+		   struct diag *d)
+{
+	struct native_process *p = calloc(1, sizeof(*p));
+	int err = p ? inject_inherit(from->x, pid, &p->x, d) : -ENOMEM;
+
+	if (!err)
+		err = inherit_areas(p, from);
+	if (!err)
+		err = inherit_sites(p, from);
+	if (err) {
+		native_process_close(p);
+		return err;
+	}
+	p->is_heir = p->is_ready = true;
+	p->expects_library = from->expects_library;
+	p->lang = from->lang;
+	p->has_lang = from->has_lang;
+	p->no_calls = from->no_calls;
+	p->expects_filter = from->expects_filter;
+	p->makes_pages = from->makes_pages;
+	p->knocks = from->knocks;
+	p->loader_state = from->loader_state;
+	knock_judge(p);
+	*out = p;
+	return 0;
+}
+
+/* ---- who has knocked */
+
+/* The process whose sites it has inherited, and how often it has knocked; NULL. */
+static struct native_process *find_parent(const struct native *e, pid_t pid, uint64_t *knocks)
+{
+	struct native_process *found = NULL;
+	int memory = native_find_process(e, pid) ? -1 : inject_open_memory(pid);
+
+	for (size_t i = 0; i < e->process_count && memory >= 0 && !found; i++) {
+		struct native_process *p = e->processes[i];
+
+		if (p->knocks &&
+		    inject_is_heir(p->x, memory, knock_place(p), knocks, sizeof(*knocks)))
+			found = p;
+	}
+	if (memory >= 0)
+		close(memory);
+	return found;
+}
+
+static int note_heir(void *arg, pid_t pid)
+{
+	struct native *e = arg;
+	struct native_waiting *w = &e->waiting;
+	uint64_t knocks;
+	struct native_process *parent = find_parent(e, pid, &knocks);
+	size_t i = 0;
+
+	if (!parent || !knocks)
+		return 0;
+	while (i < w->heir_count && w->heirs[i].pid != pid)
+		i++;
+	if (i == w->heir_count) {
+		if (array_grow(w->heirs, w->heir_count, w->heir_cap))
+			return -ENOMEM;
+		w->heirs[w->heir_count++] = (struct native_heir){parent, pid, 0};
+	}
+	w->missing -= (int64_t)(knocks - w->heirs[i].knocks);
+	w->heirs[i].knocks = knocks;
+	return 0;
+}
+
+/* A thread asks first, and then its process counts that: what is counted here was asked before. */
+static void count_known(struct native *e)
+{
+	for (size_t i = 0; i < e->process_count; i++) {
+		struct native_process *p = e->processes[i];
+		uint64_t now = p->knocks ? knock_count(p) : 0;
+
+		if (now <= p->knocks_heard)
+			continue;
+		e->waiting.missing -= (int64_t)(now - p->knocks_heard);
+		p->knocks_heard = now;
+		p->has_knocked = true;
+	}
+}
+
+/* More was asked since the last look. */
+static bool is_asked(struct native *e)
+{
+	struct native_waiting *w = &e->waiting;
+	uint64_t before = w->knock_heard;
+
+	knock_is_heard(e->store, &w->knock);
+	w->missing += (int64_t)(w->knock - before);
+	w->knock_heard = w->knock;
+	return w->knock != before;
+}
+
+/* The sums are right only if no thread asks meanwhile. One that has asked and not counted yet does
+ * so in a moment. */
+void heirs_hear(struct native *e)
+{
+	struct native_waiting *w = &e->waiting;
+	unsigned scans = 0;
+
+	w->heir_count = 0;
+	w->are_known = false;
+	is_asked(e);
+	for (unsigned i = 0; i < LOOKS_MOST && scans <= SCANS_MOST; i++) {
+		count_known(e);
+		if (is_asked(e))
+			continue;
+		w->are_known = w->missing <= 0;
+		if (w->are_known || !e->options.follow_forks)
+			return;
+		if (scans++)
+			native_process_pause();
+		children_each(&e->children, e->options.pid, note_heir, e);
+	}
+	/* Who has knocked has ended; or it may not be asked, which was said. */
+	e->given_up += e->unreached || w->missing < 0 ? 0 : (uint64_t)w->missing;
+	w->missing = 0;
+}
+
+int heirs_take(struct native *e, struct diag *d)
+{
+	struct native_waiting *w = &e->waiting;
+	int err = 0;
+
+	for (size_t i = 0; i < w->heir_count && err != -ENOMEM; i++) {
+		const struct native_heir *h = &w->heirs[i];
+		struct diag said = DIAG_INIT;
+		struct native_process *p;
+
+		err = array_grow(e->processes, e->process_count, e->process_cap);
+		if (!err)
+			err = inherit(h->parent, h->pid, &p, &said);
+		if (!err) {
+			p->knocks_heard = h->knocks;
+			p->has_knocked = true;
+			e->processes[e->process_count++] = p;
+		} else {
+			native_say_untraced(e, h->pid, err, &said, d);
+		}
+		diag_free(&said);
+	}
+	w->heir_count = 0;
+	return err == -ENOMEM ? err : 0;
+}
+
+/* ---- processes that have ended, with children that may still load libraries */
+
+static int note_parent(void *arg, pid_t pid)
+{
+	uint64_t knocks;
+	struct native_process *parent = find_parent(arg, pid, &knocks);
+
+	if (parent)
+		parent->has_heirs = true;
+	return 0;
+}
+
+/* It may have made a child just before it ended. */
+void heirs_look(struct native *e)
+{
+	uint64_t now = clock_now();
+	bool any = false;
+
+	if (now - e->heirs_looked_at < ENDED_NS)
+		return;
+	e->heirs_looked_at = now;
+	for (size_t i = 1; i < e->process_count; i++) {
+		struct native_process *p = e->processes[i];
+
+		p->has_heirs = !inject_has_ended(p->x);
+		p->is_over = !p->has_heirs;
+		any |= p->is_over && p->knocks;
+	}
+	if (any && e->options.follow_forks)
+		children_each(&e->children, e->options.pid, note_parent, e);
+}
+
+bool heirs_remain(const struct native *e, const struct native_process *p)
+{
+	return p->knocks && e->options.follow_forks && (!p->is_over || p->has_heirs);
+}

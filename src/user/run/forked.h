@@ -1,0 +1,18 @@
+/* Children of fork, which have inherited all of their parent, and are looked at only when they load
+ * libraries. */
+#ifndef NOPAL_USER_RUN_FORKED_H
+#define NOPAL_USER_RUN_FORKED_H
+
+#include "user/run/native_state.h"
+
+/* Threads knock: note the children that did, e->waiting.heirs. */
+void heirs_hear(struct native *e);
+/* They become processes of their own. -ENOMEM. */
+int heirs_take(struct native *e, struct diag *d);
+/* Which of the processes that have ended have such children? Sometimes, it looks at all
+ * that are known and their children. */
+void heirs_look(struct native *e);
+/* May a process that has ended have them? */
+bool heirs_remain(const struct native *e, const struct native_process *p);
+
+#endif

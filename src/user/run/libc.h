@@ -1,0 +1,25 @@
+/* Places in the C library of a traced process where code of ours is run, too. */
+#ifndef NOPAL_USER_RUN_LIBC_H
+#define NOPAL_USER_RUN_LIBC_H
+
+#include "user/asm/code.h"
+#include "user/run/process.h"
+
+/* What code for a place is made of. It ends where the place goes on. */
+struct libc_place {
+	enum inject_libc what;
+	const struct inject_world *world;
+	const struct inject_site *site;
+	uint64_t inside;   /* the functions of inside.h */
+	uint64_t called;   /* as in struct inject_place */
+	uint64_t waits_at; /* where code for the place makes a system call itself; 0: it does not */
+};
+
+/* Jump there. */
+void libc_go_on(struct native_code *c, uint64_t at);
+
+/* Enable those that are found, and then look whether the process has a filter already. They are
+ * not found in all C libraries. -errno with a message. */
+int libc_add(struct native_process *p, const struct native_store *s, struct diag *d);
+
+#endif

@@ -1,0 +1,263 @@
+/* Programs that the traced processes begin: those that load the agent come to the tracer's socket
+ * and wait there, others are found among the processes. */
+#include "user/run/native_state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "symbols/maps.h"
+#include "user/run/agent.h"
+#include "user/run/library_wait.h"
+
+#define PATIENCE 20000000u   /* ns until a program may be one without the agent */
+#define LATE_NS	 2000000000u /* ... and until it is one, on a busy machine */
+
+#define SECOND_NS	1000000000u
+#define FOREIGN_LOOKS	1000 /* processes of other users that are looked at in a second */
+#define FOREIGN_AT_ONCE 1024 /* ... that are sent away in one turn */
+#define DEPTH_MOST	128  /* of parents of parents */
+
+void native_say_late(struct native *e, struct native_process *p, struct diag *d)
+{
+	p->late_at = 0;
+	if (p->count && e->late++ == 0)
+		diag_warn(d, "user-mode-late",
+			  "process %d began to run another program: tracing it begins some "
+			  "milliseconds later",
+			  (int)inject_pid(p->x));
+}
+
+void native_judge_late(struct native *e, struct native_process *p, struct diag *d)
+{
+	if (p->late_at && !e->agents_wait && clock_now() - p->late_at > LATE_NS)
+		native_say_late(e, p, d);
+}
+
+struct newcomers {
+	struct native *e;
+	struct diag *d;
+	bool are_early; /* nothing of their programs has run */
+	bool have_left; /* they have waited, and gone on */
+};
+
+/* One without the agent, or whose agent has gone on, is late. Where the machine is busy, the agent
+ * may still come. */
+static void judge_newcomer(const struct newcomers *n, struct native_process *p)
+{
+	if (n->are_early)
+		return;
+	p->late_at = clock_now();
+	if (p->count && (n->have_left || !n->e->options.agent_fd ||
+			 !native_agent_is_expected(inject_pid(p->x))))
+		native_say_late(n->e, p, n->d);
+}
+
+struct native_process *native_find_process(const struct native *e, pid_t pid)
+{
+	for (size_t i = 0; i < e->process_count; i++)
+		if (inject_pid(e->processes[i]->x) == pid && !inject_has_ended(e->processes[i]->x))
+			return e->processes[i];
+	return NULL;
+}
+
+void native_say_untraced(struct native *e, pid_t pid, int err, const struct diag *said,
+			 struct diag *d)
+{
+	if (err == -ESRCH || !children_refuse(&e->children, pid) || e->unreached++)
+		return;
+	diag_warn(d, "user-mode-child", "process %d is not traced: %.*s", (int)pid,
+		  said->last ? (int)said->last->text.len : 0,
+		  said->last ? said->last->text.ptr : "");
+}
+
+/* A process has called exec, or is a child that did. Children of fork have inherited all; and of
+ * one that may not be asked any more it is not known whether it has called exec. */
+static void take_newcomer(void *arg, pid_t pid)
+{
+	struct newcomers *n = arg;
+	struct native *e = n->e;
+	struct native_process *p;
+	struct diag said = DIAG_INIT;
+	bool is_known = native_find_process(e, pid) || inject_is_inherited(pid);
+	uint64_t began = clock_now();
+	int err = is_known ? -EEXIST : native_open_process(e, pid, &p, &said);
+
+	if (!err)
+		err = native_look_at_files(e, p, n->are_early, &said);
+	if (err && err != -EEXIST) {
+		native_say_untraced(e, pid, err, &said, n->d);
+		if (err != -ESRCH)
+			trail_looked(&e->trail, pid, began);
+	}
+	if (!err) {
+		judge_newcomer(n, p);
+		diag_add_all(n->d, &said);
+	}
+	diag_free(&said);
+}
+
+/* It may have been found before it came, and before all its files were mapped. Its probes were
+ * there by then, so it is not late even if it has gone on. */
+static int take_known(struct native *e, struct native_process *p, bool has_left, struct diag *d)
+{
+	p->late_at = 0;
+	return native_look_at_files(e, p, !has_left, d);
+}
+
+/* One that is not known yet may be a daemon, whose parents have ended before they were seen. */
+static int take_new(struct native *e, pid_t pid, struct newcomers *newcomers)
+{
+	int err = children_take(&e->children, pid, take_newcomer, newcomers);
+
+	if (err != -ESRCH || !native_agent_was_given(pid, e->options.agent))
+		return err;
+	return children_join(&e->children, pid, take_newcomer, newcomers);
+}
+
+static int take_agent(struct native *e, int fd, pid_t pid, struct diag *d)
+{
+	bool has_left = native_agent_has_left(fd);
+	struct newcomers newcomers = {e, d, !has_left, has_left};
+	struct native_process *p = native_find_process(e, pid);
+	int err = p ? take_known(e, p, has_left, d) : take_new(e, pid, &newcomers);
+
+	/* If it has ended, what it was is not known any more. */
+	if (!p && native_agent_has_left(fd))
+		e->given_up += !err || !process_stat_number(pid, STAT_PROGRAM);
+	return err == -ENOMEM ? err : 0;
+}
+
+/* ---- who may come */
+
+static bool descends_from(pid_t pid, pid_t first)
+{
+	for (unsigned i = 0; i < DEPTH_MOST && pid > 1; i++) {
+		if (pid == first)
+			return true;
+		pid = (pid_t)process_stat_number(pid, STAT_PARENT);
+	}
+	return false;
+}
+
+/* Programs of other users may be the command's, too, if it has dropped its rights. There is no end
+ * to those that are not: only so many are looked at. */
+static bool is_command_of_other(struct native *e, pid_t pid)
+{
+	uint64_t now = clock_now();
+
+	if (now - e->foreign_since > SECOND_NS) {
+		e->foreign_since = now;
+		e->foreign = 0;
+	}
+	return e->foreign++ < FOREIGN_LOOKS &&
+	       (children_have(&e->children, pid) || descends_from(pid, e->options.pid));
+}
+
+static bool has_user_of(pid_t pid, uid_t uid)
+{
+	struct stat st;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return !stat(path, &st) && st.st_uid == uid;
+}
+
+/* Any user may connect to the socket: who has nothing to do with the command is sent away before
+ * anything is read of it, and does not count. -EAGAIN: no more are there; -EBUSY: there may be. */
+static int accept_ours(struct native *e, pid_t *pid)
+{
+	struct ucred who;
+	int one;
+
+	for (unsigned i = 0; i < FOREIGN_AT_ONCE; i++) {
+		one = native_agent_accept(e->options.agent_fd, &who);
+		if (one < 0)
+			return one;
+		*pid = who.pid;
+		if (who.uid == geteuid() || has_user_of(e->options.pid, who.uid) ||
+		    is_command_of_other(e, who.pid))
+			return one;
+		close(one);
+	}
+	return -EBUSY;
+}
+
+/* Only so many are looked at in one turn, and the others wait in the kernel. */
+void native_accept_agents(struct native *e)
+{
+	struct native_waiting *w = &e->waiting;
+	int fd = 0;
+
+	while (e->options.agent_fd && fd >= 0 && w->agent_count < AGENTS_AT_ONCE) {
+		fd = accept_ours(e, &w->pids[w->agent_count]);
+		if (fd >= 0)
+			w->agents[w->agent_count++] = fd;
+	}
+	e->agents_wait = w->agent_count == AGENTS_AT_ONCE || fd == -EBUSY;
+}
+
+static void let_go(struct native *e, int fd)
+{
+	e->given_up += native_agent_has_left(fd);
+	close(fd);
+}
+
+/* Who is in the queue has its connection closed, as by one that has looked at it. */
+void native_stop_agents(struct native *e)
+{
+	struct native_waiting *w = &e->waiting;
+	pid_t pid;
+	int fd;
+
+	while (w->agent_count)
+		let_go(e, w->agents[--w->agent_count]);
+	if (!e->options.agent_fd)
+		return;
+	native_agent_refuse(e->options.agent_fd);
+	do {
+		fd = accept_ours(e, &pid);
+		if (fd >= 0)
+			let_go(e, fd);
+	} while (fd != -EAGAIN);
+}
+
+/* Where all who wait are children of processes that are known, there is no need to look at all. */
+static int look_at_descendants(struct native *e)
+{
+	const struct native_waiting *w = &e->waiting;
+	int err = e->options.follow_forks ? 0 : -ESRCH;
+
+	for (unsigned i = 0; i < w->agent_count && !err; i++)
+		err = children_came(&e->children, w->pids[i]);
+	return err != -ESRCH ? err
+			     : children_look(&e->children, e->options.pid, e->options.follow_forks,
+					     UINT64_MAX, NULL, NULL);
+}
+
+int native_answer_agents(struct native *e, struct diag *d)
+{
+	struct native_waiting *w = &e->waiting;
+	int err = 0;
+
+	if (w->agent_count)
+		err = look_at_descendants(e);
+	for (unsigned i = 0; i < w->agent_count; i++) {
+		if (!err)
+			err = take_agent(e, w->agents[i], w->pids[i], d);
+		knock_beat(e->store);
+		close(w->agents[i]);
+	}
+	w->agent_count = 0;
+	return err;
+}
+
+int native_look_for_programs(struct native *e, struct diag *d)
+{
+	struct newcomers newcomers = {e, d, false, false};
+
+	return children_look(&e->children, e->options.pid, e->options.follow_forks,
+			     e->options.agent_fd ? PATIENCE : 0, take_newcomer, &newcomers);
+}
