@@ -368,18 +368,16 @@ static struct inject *new_process(pid_t pid)
 int process_look(pid_t pid, struct inject **out)
 {
 	struct inject *x = new_process(pid);
+	int fd;
 
 	if (!x)
 		return -ENOMEM;
-	x->mem_fd = process_memory(pid, O_RDONLY);
-	if (x->mem_fd < 0) {
-		int err = x->mem_fd;
-
+	fd = x->mem_fd = process_memory(pid, O_RDONLY);
+	if (fd >= 0)
+		*out = x;
+	else
 		process_close(x);
-		return err;
-	}
-	*out = x;
-	return 0;
+	return fd < 0 ? fd : 0;
 }
 
 int process_open(pid_t pid, struct inject **out, struct diag *d)
