@@ -4,16 +4,10 @@
 #include "user/ptrace/inside.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/array.h"
-
-int inject_open_memory(pid_t pid)
-{
-	return process_memory(pid, O_RDONLY);
-}
 
 static bool read_at(int memory, uint64_t address, void *bytes, size_t len)
 {

@@ -129,15 +129,6 @@ bool jumps_lead_into(struct inject *x, uint64_t start, uint64_t end)
 	return !j;
 }
 
-void jumps_free(struct inject *x)
-{
-	for (size_t i = 0; i < x->jumps_count; i++)
-		free(x->jumps[i].all);
-	free(x->jumps);
-	x->jumps = NULL;
-	x->jumps_count = x->jumps_cap = 0;
-}
-
 #if !defined(__aarch64__)
 /* 90 e9 rel32: rel32 changes */
 int try_jump(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES])

@@ -3,17 +3,6 @@
  * thread is in code of a file that is unmapped, so none is on its way to a trampoline of it. */
 #include "user/ptrace/inside.h"
 
-uint64_t inject_file_at(const struct inject *x, uint64_t address)
-{
-	const struct space *s = &x->space;
-
-	for (size_t i = 0; i < s->file_count; i++)
-		if (s->files[i].is_code && address >= s->files[i].start &&
-		    address < s->files[i].end)
-			return s->files[i].inode;
-	return 0;
-}
-
 /* Its semaphore is gone with its file: `clean` must not lower another's. The other file may have
  * been mapped just when the site was enabled again; none of its code has run, since its thread
  * waits for us. */

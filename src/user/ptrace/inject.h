@@ -257,8 +257,7 @@ void inject_clean_child(pid_t pid);
 
 /* ---- inherit.c */
 
-/* /proc/PID/mem, to be read; -errno. */
-int inject_open_memory(pid_t pid);
+int process_memory(pid_t pid, int access); /* /proc/PID/mem, O_RDWR or O_RDONLY; -errno */
 /* Is this the memory of a child of fork that has what `of` had then, and nothing of its own? Read
  * bytes of it. */
 bool inject_is_heir(const struct inject *of, int memory, uint64_t address, void *bytes, size_t len);

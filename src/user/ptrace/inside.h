@@ -151,7 +151,10 @@ int inject_write_late(struct inject *x);
 void process_beat(const struct inject *x);
 /* What inject_open() and inject_close() do, except for what other sessions left. */
 int process_open(pid_t pid, struct inject **out, struct diag *d);
-int process_memory(pid_t pid, int access); /* /proc/PID/mem, O_RDWR or O_RDONLY; -errno */
+/* May it be traced in user mode? 0, or an error with a message. */
+int process_check(struct inject *x, struct diag *d);
+/* Say why this error of opening its memory means that it cannot be traced. */
+int process_refuse(pid_t pid, int err, struct diag *d);
 /* To read its memory alone, also of one that cannot be traced because it has a debugger. What it
  * has mapped is not read. */
 int process_look(pid_t pid, struct inject **out);

@@ -3,6 +3,7 @@
 #include "user/run/forked.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -116,7 +117,7 @@ static int inherit(const struct native_process *from, pid_t pid, struct native_p
 static struct native_process *find_parent(const struct native *e, pid_t pid, uint64_t *knocks)
 {
 	struct native_process *found = NULL;
-	int memory = native_find_process(e, pid) ? -1 : inject_open_memory(pid);
+	int memory = native_find_process(e, pid) ? -1 : process_memory(pid, O_RDONLY);
 
 	for (size_t i = 0; i < e->process_count && memory >= 0 && !found; i++) {
 		struct native_process *p = e->processes[i];

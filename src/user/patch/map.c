@@ -347,6 +347,19 @@ static int map_in_thread(void *arg)
 	return err ? err : map_code_in_thread(m);
 }
 
+void inject_expect(struct inject *x, uint64_t offset, size_t size)
+{
+	if (x->present_count < PRESENT_MOST)
+		x->present[x->present_count++] = (struct piece){offset, offset + size};
+}
+
+void inject_share(struct inject *x, const struct inject_part *parts, size_t count, uint64_t span)
+{
+	x->parts = parts;
+	x->part_count = count;
+	x->span = span;
+}
+
 void inject_keep_private(struct inject *x)
 {
 	x->world.is_private = true;
