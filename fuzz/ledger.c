@@ -7,7 +7,8 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "user/ptrace/inside.h"
+#include "user/patch/ledger.h"
+#include "user/patch/undo.h"
 
 #define AT     4096u
 #define MEMORY (LEDGER_STEP + 4 * PAGE)

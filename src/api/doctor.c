@@ -16,7 +16,7 @@
 #include "engine/bpf/kernel/rights.h"
 #include "symbols/maps.h"
 #include "user/memory/clock.h"
-#include "user/ptrace/inject.h"
+#include "user/patch/inject.h"
 #include "user/run/native.h"
 
 /* ---- The trial */

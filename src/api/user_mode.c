@@ -8,7 +8,9 @@
 #include "base/public.h"
 #include "find/find.h"
 #include "user/gen/gen.h"
-#include "user/ptrace/inject.h"
+#include "user/patch/inject.h"
+#include "user/patch/libc.h"
+#include "user/ptrace/tracee.h"
 #include "user/run/native.h"
 
 #define MAPPED_MOST 4

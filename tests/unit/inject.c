@@ -25,9 +25,12 @@
 #include "base/tracees.h"
 #include "help/check.h"
 #include "help/puppet.h"
-#include "user/ptrace/inject.h"
-#include "user/ptrace/inside.h"
 #include "symbols/maps.h"
+#include "user/patch/inject.h"
+#include "user/patch/map.h"
+#include "user/patch/site.h"
+#include "user/ptrace/threads.h"
+#include "user/ptrace/tracee.h"
 
 #define SITES	  13
 #define UNREACHED 6 /* of these: sites that no form reaches */

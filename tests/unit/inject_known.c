@@ -9,7 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "user/ptrace/inject.h"
+#include "user/patch/inject.h"
+#include "user/patch/known.h"
+#include "user/patch/libc.h"
+#include "user/ptrace/tracee.h"
 
 #define PLACES_MOST 136
 

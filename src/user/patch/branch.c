@@ -5,7 +5,7 @@
  *	d503201f	nop
  *	14......	b landing, which is within 128 MiB
  */
-#include "user/ptrace/inside.h"
+#include "user/patch/plan.h"
 
 #if defined(__aarch64__)
 

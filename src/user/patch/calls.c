@@ -11,11 +11,13 @@
  *
  * The function that is called finds its stack, registers and return address as they would be.
  * Nothing but the nop may lead to the call (reachable.c). */
-#include "user/ptrace/inside.h"
+#include "user/patch/plan.h"
 
 #if !defined(__aarch64__)
 
 #include <errno.h>
+
+#include "user/patch/jumps.h"
 
 #define NEAR_CALL 0xe8
 

@@ -2,9 +2,11 @@
  * (PT_GNU_EH_FRAME): where each function begins, in order, and its entry in .eh_frame, which has
  * its size. A function that its compiler has divided is several of them. All of it is read from the
  * process's memory, and may be anything. */
-#include "user/ptrace/inside.h"
+#include "user/patch/function.h"
 
 #include <stddef.h>
+
+#include "user/ptrace/tracee_state.h"
 
 #define ENTRIES_MOST (1u << 24)
 /* The encodings of addresses that linkers write (LSB, "DWARF Extensions"); others are not read. */

@@ -1,13 +1,15 @@
 /* Children of fork: they have what was put into their parent, as it was then, and its ledger, which
  * says whose it was. When one needs more than that, it becomes a process of its own here. What its
  * parent got since is planned anew. */
-#include "user/ptrace/inside.h"
+#include "user/patch/inject.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "user/patch/ledger.h"
+#include "user/patch/plan.h"
 
 static bool read_at(int memory, uint64_t address, void *bytes, size_t len)
 {

@@ -1,5 +1,8 @@
 /* A process with code of ours, from its first step to its last. */
-#include "user/ptrace/inside.h"
+#include "user/patch/inject.h"
+
+#include "user/patch/ledger.h"
+#include "user/patch/undo.h"
 
 int inject_open(pid_t pid, struct inject **out, struct diag *d)
 {

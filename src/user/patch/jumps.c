@@ -8,13 +8,14 @@
  * does, which is not looked for: they make its entries lead to where the jump leads. Direct jumps
  * are: the code of an image is searched for them, once. calls.c has the other instructions that
  * lead away from a site. */
-#include "user/ptrace/inside.h"
+#include "user/patch/jumps.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "arch/arch.h"
 #include "base/array.h"
+#include "user/patch/plan.h"
 
 #define CODE_MOST (256u << 20) /* of one image; beyond it no jump is changed */
 #define BACK	  15	       /* starts of decoding before a byte */

@@ -1,11 +1,14 @@
 /* What was found in the code of a file, so that the next process that has it mapped is not searched
  * again: a C library is a megabyte and a half of code. The file itself is searched, since in a
  * process a debugger may have changed it. */
-#include "user/ptrace/inside.h"
+#include "user/patch/known.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "symbols/maps.h"
+#include "user/ptrace/tracee_state.h"
 
 #define FILES_MOST   16
 #define MATCHES_MOST 32 /* glibc has 6 */

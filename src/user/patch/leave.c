@@ -4,13 +4,19 @@
  * be known is who is in it, or will return to it: a thread, by its instruction pointer; a signal
  * handler, a coroutine or a caller, by a word in the process's memory. A session that no thread
  * needs is unmapped by one of the threads that are stopped. */
-#include "user/ptrace/inside.h"
+#include "user/patch/undo.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 
 #include "base/array.h"
+#include "user/patch/ledger.h"
+#include "user/patch/patch.h"
+#include "user/patch/plan.h"
+#include "user/ptrace/remote.h"
+#include "user/ptrace/search.h"
+#include "user/ptrace/threads.h"
 
 struct session {
 	uint64_t ledger;

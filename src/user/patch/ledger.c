@@ -4,7 +4,7 @@
  *
  * It has no name. It is found as the start of a mapping without a file that begins with
  * LEDGER_MAGIC; those that version 0.1 has left are files in memory, of another size. */
-#include "user/ptrace/inside.h"
+#include "user/patch/ledger.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "symbols/maps.h"
+#include "user/patch/patch.h"
 
 #define STAT_STARTED 22
 #define FIRST_PIDS   0xeffffffcu /* inode of the pid namespace in which all processes are seen */

@@ -33,7 +33,7 @@
  * Calls that a program makes by instructions of its own are not changed: it may make a filter by
  * them, which nothing says before. */
 /* clang-format on */
-#include "user/ptrace/inside.h"
+#include "user/patch/libc.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -43,6 +43,9 @@
 
 #include "base/array.h"
 #include "symbols/maps.h"
+#include "user/patch/jumps.h"
+#include "user/patch/known.h"
+#include "user/patch/plan.h"
 
 #define CODE_MOST    (16u << 20) /* of a C library */
 #define PROGRAM_MOST (128u << 20)

@@ -6,7 +6,7 @@
  *
  * DT_DEBUG of the program says where the function is, in glibc and musl alike; static programs have
  * none. */
-#include "user/ptrace/inside.h"
+#include "user/patch/libc.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -16,6 +16,8 @@
 
 #include "arch/arch.h"
 #include "base/file.h"
+#include "user/patch/jumps.h"
+#include "user/patch/plan.h"
 
 #define HEADERS_MOST 64
 #define DYNAMIC_MOST 512

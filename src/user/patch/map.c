@@ -8,7 +8,7 @@
  * in one piece, and pages of code where the jumps of sites lead. The ledger is there before the
  * rest, so that whatever a killed tracer has left is found. All of it is unmapped at the end of the
  * session (leave.c). */
-#include "user/ptrace/inside.h"
+#include "user/patch/map.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -18,6 +18,11 @@
 
 #include "base/clock.h"
 #include "symbols/maps.h"
+#include "user/patch/ledger.h"
+#include "user/patch/limits.h"
+#include "user/ptrace/remote.h"
+#include "user/ptrace/send_fd.h"
+#include "user/ptrace/threads.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000 /* Linux 4.17, older than all that user mode needs */

@@ -6,11 +6,12 @@
  *
  * Padding is nops between a ret or a short jump and a boundary where a function or a loop begins.
  * That nothing leads into it is searched for (jumps.c). */
-#include "user/ptrace/inside.h"
+#include "user/patch/jumps.h"
 
 #include <errno.h>
 
 #include "arch/arch.h"
+#include "user/patch/plan.h"
 
 #define BOUNDARY   8  /* compilers align the targets of jumps to 8 bytes at least */
 #define FUNCTION   16 /* ... and functions to 16, which could begin with a nop */

@@ -3,12 +3,17 @@
  * All threads are stopped while sites are first enabled and last disabled: that makes every CPU
  * read the new bytes, and no thread runs between two of them. In between, a site is switched by its
  * one byte. */
-#include "user/ptrace/inside.h"
+#include "user/patch/patch.h"
 
 #include <errno.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "user/patch/inject.h"
+#include "user/patch/ledger.h"
+#include "user/patch/plan.h"
+#include "user/patch/undo.h"
+#include "user/ptrace/threads.h"
 
 #define SETTLE_TRIES 200
 #define SETTLE_USECS 5000

@@ -3,13 +3,14 @@
  * Nothing is displaced. A form changes the bytes of a nop, or the target of a jump, so the first
  * byte that changes always begins an instruction, and no thread can be between two bytes that
  * change. */
-#include "user/ptrace/inside.h"
+#include "user/patch/plan.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "arch/arch.h"
 #include "base/array.h"
+#include "user/patch/map.h"
 
 #if defined(__aarch64__)
 #define REACH 0x7000000ull /* so that from landings, too, trampolines are in reach */

@@ -2,13 +2,15 @@
  * calls of the whole image are known (jumps.c). Indirect ones are not, and any may be a jump table
  * that leads there: so the function is decoded, with the parts of it elsewhere that it jumps into,
  * and if it has an indirect jump, the answer is no. */
-#include "user/ptrace/inside.h"
+#include "user/patch/jumps.h"
 
 #if !defined(__aarch64__)
 
 #include <stdlib.h>
 
 #include "arch/arch.h"
+#include "user/patch/function.h"
+#include "user/patch/plan.h"
 
 #define FUNCTION_MOST (1u << 20) /* bytes that are looked through */
 #define PARTS_MOST    8		 /* of a function that its compiler has divided */

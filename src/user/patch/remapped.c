@@ -1,7 +1,11 @@
 /* Libraries that come to one address by turns. A site belongs to a file at an address: while
  * another file is mapped there, it rests, and the sites of that one can have the same landings. No
  * thread is in code of a file that is unmapped, so none is on its way to a trampoline of it. */
-#include "user/ptrace/inside.h"
+#include "user/patch/site.h"
+
+#include "user/patch/ledger.h"
+#include "user/patch/patch.h"
+#include "user/patch/plan.h"
 
 /* Its semaphore is gone with its file: `clean` must not lower another's. The other file may have
  * been mapped just when the site was enabled again; none of its code has run, since its thread

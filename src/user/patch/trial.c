@@ -1,5 +1,5 @@
 /* How this kernel lets code of another process be written, tried on a child that is made for it. */
-#include "user/ptrace/inject.h"
+#include "user/patch/inject.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "user/ptrace/inside.h"
+#include "user/ptrace/tracee.h"
 
 /* What is written over itself: only the process that is tried gets a page of its own. */
 static int target(void)

@@ -1,6 +1,6 @@
 /* What tracers left in a process when they were killed: bytes of sites, semaphores, stubs. Their
  * ledgers say what it is; all threads are stopped while it is undone. */
-#include "user/ptrace/inside.h"
+#include "user/patch/undo.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,6 +8,12 @@
 #include <unistd.h>
 
 #include "symbols/maps.h"
+#include "user/patch/inject.h"
+#include "user/patch/ledger.h"
+#include "user/patch/patch.h"
+#include "user/patch/plan.h"
+#include "user/ptrace/remote.h"
+#include "user/ptrace/threads.h"
 
 struct undoing {
 	struct inject *x;

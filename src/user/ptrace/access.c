@@ -1,5 +1,5 @@
 /* May a process be traced in user mode? And why not, in words that say what helps. */
-#include "user/ptrace/inside.h"
+#include "user/ptrace/tracee_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "symbols/maps.h"
+#include "user/ptrace/threads.h"
 
 /* A number in /proc/PID/status; -1: not known. */
 static long status_number(struct str status, const char *name)

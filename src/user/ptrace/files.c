@@ -1,5 +1,5 @@
 /* Where a process has files mapped: the bytes of a file as addresses. */
-#include "user/ptrace/inside.h"
+#include "user/ptrace/tracee_state.h"
 
 int inject_reread(struct inject *x)
 {

@@ -1,5 +1,5 @@
 /* Reading and writing the memory of a process. */
-#include "user/ptrace/inside.h"
+#include "user/ptrace/tracee_state.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
  * thread was. The CPU's file has its bytes. It is put into the zeros at the end of the vDSO, which
  * nothing uses, else at the end of some file's code, and is removed again: never into memory that
  * we map, since that is unmapped again, perhaps by the very call that the thread makes. */
-#include "user/ptrace/inside.h"
+#include "user/ptrace/remote.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,6 +23,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "symbols/maps.h"
+#include "user/ptrace/threads.h"
+#include "user/ptrace/tracee_state.h"
 
 #ifdef INJECT_HAS_CPU
 

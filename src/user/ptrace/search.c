@@ -6,7 +6,7 @@
  *
  * Only pages are read that the process has written: reading others would give it page tables, and a
  * program may have terabytes of address space. */
-#include "user/ptrace/inside.h"
+#include "user/ptrace/search.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +18,8 @@
 
 #include "base/array.h"
 #include "symbols/maps.h"
+#include "user/ptrace/threads.h"
+#include "user/ptrace/tracee_state.h"
 
 #define MEMORY_MOST  (1024u << 20) /* bytes that are read */
 #define CPU_MOST_NS  100000000u

@@ -1,7 +1,7 @@
 /* Giving a descriptor to another process. It makes a pair of sockets; we take a copy of one end and
  * send through it, and the process receives. So it needs no name that both can
  * see, and works across users, mounts, networks and pid namespaces. */
-#include "user/ptrace/inside.h"
+#include "user/ptrace/send_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "user/ptrace/remote.h"
+#include "user/ptrace/tracee_state.h"
 
 #ifndef SYS_pidfd_getfd
 #define SYS_pidfd_getfd 438

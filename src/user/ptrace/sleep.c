@@ -5,13 +5,15 @@
  * clock of that CPU. This clock stands still while interrupts or other virtual machines use the
  * CPU, so a sleep may seem shorter than it was, but never longer. Where the thread was woken on
  * another CPU, the two times cannot be compared, and the call has its whole limit again. */
-#include "user/ptrace/inside.h"
+#include "user/ptrace/sleep.h"
 
-#ifdef INJECT_HAS_CPU
 #include <sys/syscall.h>
 
 #include "base/clock.h"
 #include "symbols/maps.h"
+#include "user/ptrace/cpu.h"
+
+#ifdef INJECT_HAS_CPU
 
 #define TEXT_MAX 8192
 #define MS_NS	 1000000u

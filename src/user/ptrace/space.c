@@ -1,6 +1,6 @@
 /* The address space of another process: what it has mapped, what it may map soon, and what is
  * planned to be mapped for it. */
-#include "user/ptrace/inside.h"
+#include "user/ptrace/space.h"
 
 #include <errno.h>
 #include <stdio.h>

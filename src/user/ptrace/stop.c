@@ -1,11 +1,13 @@
 /* Stopping all threads of a process: for one step, or while several are made. */
-#include "user/ptrace/inside.h"
+#include "user/ptrace/tracee_state.h"
 
 #include <errno.h>
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/tracees.h"
+#include "user/ptrace/remote.h"
+#include "user/ptrace/threads.h"
 
 /* Of threads that sleep in the kernel, one may have made another since. */
 static int stop_made(struct threads *held)

@@ -4,7 +4,7 @@
  * The kernel starts most system calls again. Some give EINTR to the program instead,
  * which it would never have seen without us: for these, the thread is put back to its system call.
  */
-#include "user/ptrace/inside.h"
+#include "user/ptrace/threads.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,6 +25,7 @@
 #include "base/file.h"
 #include "base/tracees.h"
 #include "symbols/maps.h"
+#include "user/ptrace/tracee_state.h"
 
 #define ASLEEP_NS   2000000u	/* asleep for this time: it waits for a child of vfork(), perhaps */
 #define LATE_NS	    1000000000u /* for a thread that runs */

@@ -1,5 +1,5 @@
 /* A process that is traced in user mode. */
-#include "user/ptrace/inside.h"
+#include "user/ptrace/tracee_state.h"
 
 #include <errno.h>
 #include <fcntl.h>

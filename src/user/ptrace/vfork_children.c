@@ -1,7 +1,7 @@
 /* Processes that share the memory of another: children of vfork() until they call exec or exit, and
  * what clone() makes with CLONE_VM alone. They run the bytes that we change, and each is a
  * process of its own. While the threads of their parent are stopped, it cannot make more. */
-#include "user/ptrace/inside.h"
+#include "user/ptrace/threads.h"
 
 #include <errno.h>
 #include <linux/kcmp.h>

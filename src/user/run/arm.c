@@ -7,6 +7,8 @@
 
 #include "base/array.h"
 #include "elf/kind.h"
+#include "user/patch/libc.h"
+#include "user/ptrace/tracee.h"
 #include "user/run/library_wait.h"
 
 /* A library that is not mapped yet, or may be unloaded, and loaded again. The sites of one file

@@ -13,6 +13,8 @@
 
 #include "symbols/maps.h"
 #include "user/inside/blob.h"
+#include "user/patch/libc.h"
+#include "user/ptrace/tracee.h"
 
 #if !defined(SYS_seccomp)
 #define SYS_seccomp 0

@@ -11,6 +11,9 @@
 #include "base/clock.h"
 #include "symbols/maps.h"
 #include "user/inside/blob.h"
+#include "user/patch/inject.h"
+#include "user/patch/site.h"
+#include "user/ptrace/tracee.h"
 #include "user/run/library_wait.h"
 
 #define ENDED_NS   1000000000u /* between two looks for children of processes that have ended */

@@ -5,6 +5,7 @@
 #include "lang/lang.h"
 #include "user/inside/langs.h"
 #include "user/inside/words.h"
+#include "user/ptrace/tracee.h"
 #include "user/run/native_state.h"
 
 static struct lang_area *area_of(const struct native *e)

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "user/patch/libc.h"
+#include "user/ptrace/tracee.h"
 #include "user/run/filter.h"
 #include "user/run/vfork.h"
 

@@ -3,6 +3,8 @@
 #define NOPAL_USER_RUN_LIBC_H
 
 #include "user/asm/code.h"
+#include "user/patch/libc.h"
+#include "user/ptrace/tracee.h"
 #include "user/run/process.h"
 
 /* What code for a place is made of. It ends where the place goes on. */

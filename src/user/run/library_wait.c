@@ -10,6 +10,8 @@
 #include "user/gen/gen.h"
 #include "user/inside/blob.h"
 #include "user/inside/words.h"
+#include "user/patch/libc.h"
+#include "user/ptrace/tracee.h"
 
 #define CODE_MOST 512u
 #define LIFE_NS	  1000000000u /* that one beat promises */

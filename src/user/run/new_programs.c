@@ -9,6 +9,8 @@
 
 #include "base/clock.h"
 #include "symbols/maps.h"
+#include "user/patch/inject.h"
+#include "user/ptrace/tracee.h"
 #include "user/run/agent.h"
 #include "user/run/library_wait.h"
 

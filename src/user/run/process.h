@@ -8,7 +8,6 @@
 #include "engine/engine.h"
 #include "user/gen/gen.h"
 #include "user/memory/store.h"
-#include "user/ptrace/inject.h"
 #include "user/run/remapped.h"
 
 #define NATIVE_MAPPED_MOST 64 /* addresses of one site in one process, at once */

@@ -1,6 +1,8 @@
 /* Whose turn it is, by the mappings; see remapped.h. */
 #include "user/run/remapped.h"
 
+#include "user/patch/site.h"
+#include "user/ptrace/tracee.h"
 #include "user/run/process.h"
 
 /* Where nothing is mapped, or other memory, a site stays as it is: its file may come back. */

@@ -5,6 +5,8 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "user/patch/site.h"
+#include "user/ptrace/tracee.h"
 #include "user/run/process.h"
 
 #define MAPPED_MOST NATIVE_MAPPED_MOST

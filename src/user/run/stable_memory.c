@@ -11,6 +11,8 @@
 
 #include "base/buf.h"
 #include "symbols/maps.h"
+#include "user/patch/function.h"
+#include "user/ptrace/tracee.h"
 
 #define NO_ADDRESS UINT64_MAX
 

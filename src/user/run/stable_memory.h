@@ -5,7 +5,8 @@
 #define NOPAL_USER_RUN_STABLE_MEMORY_H
 
 #include "user/inside/layout.h"
-#include "user/ptrace/inject.h"
+
+struct inject;
 
 /* The program that the process runs and its main thread's stack, into the ranges of the page; all
  * else of it is kept. -ESRCH, -ENOMEM. */

@@ -10,6 +10,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "symbols/maps.h"
+#include "user/patch/site.h"
+#include "user/ptrace/tracee.h"
 #include "user/run/forked.h"
 #include "user/run/library_wait.h"
 

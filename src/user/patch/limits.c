@@ -1,6 +1,6 @@
 /* The limits of a process, looked at before anything is mapped in it: what a session maps must not
  * be what the program would have had. */
-#include "user/ptrace/inside.h"
+#include "user/patch/limits.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "symbols/maps.h"
+#include "user/patch/ledger.h"
 
 #define PRIVATE	      (LEDGER_STEP + OWN_PAGES * PAGE) /* bytes that are private and writable */
 #define STACK	      4096		  /* bytes that a probe may use, and a signal */

@@ -1,0 +1,20 @@
+/* A descriptor of ours becomes one of another process. */
+#ifndef NOPAL_USER_PTRACE_SEND_FD_H
+#define NOPAL_USER_PTRACE_SEND_FD_H
+
+#include <stdint.h>
+
+struct inject;
+struct remote;
+
+/* What the process has then: the descriptor, and the ends of the sockets; -1: closed. */
+struct passed {
+	int fds[3];
+};
+
+/* By way of `scratch`, 512 bytes that the process can write. The descriptor's number there;
+ * -ENOSPC: none is left; -errno. */
+int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch, struct passed *out);
+void pass_end(struct remote *r, struct passed *p); /* close them */
+
+#endif
