@@ -134,7 +134,7 @@ sums() {
 	wait $target
 	wait $tracer
 	cat "$output_file" "$messages"
-	# A thread knocks when it has loaded the library.
+	# A thread waits when it has loaded the library.
 	waited=$(number '.*warning: \([0-9]*\) times\{0,1\} a thread went on.*' "$messages")
 	n=$(number '^@n: \([0-9]*\)' "$output_file")
 	[ $((n + waited)) -ge 200 ]

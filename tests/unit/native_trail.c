@@ -11,7 +11,7 @@
 
 /* "map 7 3": process 7 maps a file with probes at time 3; "look 7 5": a look at it began at time 5;
  * "end 7": its program ended. */
-static void play(struct native_trail *t, const char *steps)
+static void play(struct missed *t, const char *steps)
 {
 	static const struct attach at = {.path = STR("/file")};
 	char word[8];
@@ -23,11 +23,11 @@ static void play(struct native_trail *t, const char *steps)
 
 		steps += length;
 		if (!strcmp(word, "map"))
-			trail_mapped(t, &news, &at);
+			missed_mapped(t, &news, &at);
 		else if (!strcmp(word, "look"))
-			trail_looked(t, pid, time);
+			missed_looked(t, pid, time);
 		else
-			trail_ended(t, pid);
+			missed_ended(t, pid);
 	}
 	assert_string_equal(steps, "");
 }
@@ -53,28 +53,28 @@ static void processes_are_missed_that_were_not_looked_at(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct native_trail t = {0};
+		struct missed t = {0};
 		struct str first;
 
 		play(&t, rows[i].steps);
-		if (trail_missed(&t, &first) != rows[i].missed)
-			fail_msg("%s: %u", rows[i].steps, (unsigned)trail_missed(&t, &first));
+		if (missed_count(&t, &first) != rows[i].missed)
+			fail_msg("%s: %u", rows[i].steps, (unsigned)missed_count(&t, &first));
 		assert_true(str_eq_text(first, rows[i].missed ? "/file" : ""));
-		trail_free(&t);
+		missed_free(&t);
 	}
 }
 
 static void news_come_after_many_looks(void **state)
 {
-	struct native_trail t = {0};
+	struct missed t = {0};
 	struct str first;
 
 	(void)state;
-	for (int i = 1; i <= TRAIL_LOOKS; i++)
-		trail_looked(&t, i, 5);
+	for (int i = 1; i <= MISSED_LOOKS; i++)
+		missed_looked(&t, i, 5);
 	play(&t, "map 1 3; end 1 9;");
-	assert_int_equal(trail_missed(&t, &first), 0);
-	trail_free(&t);
+	assert_int_equal(missed_count(&t, &first), 0);
+	missed_free(&t);
 }
 
 int main(void)

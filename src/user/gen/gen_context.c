@@ -98,7 +98,7 @@ static bool fits(int64_t value)
 	return value >= INT32_MIN && value <= INT32_MAX;
 }
 
-bool native_is_sure(const struct gen *g, const struct operand *o, struct asm_mem *m)
+bool native_is_stable(const struct gen *g, const struct operand *o, struct asm_mem *m)
 {
 	/* Where the program has alignment checks on, only the call may read it. */
 	if (o->index != REG_NONE || o->value % o->size)
@@ -180,7 +180,7 @@ static void read_memory(struct gen *g, const struct insn *in, const struct opera
 {
 	struct asm_mem m;
 
-	if (native_is_sure(g, o, &m)) {
+	if (native_is_stable(g, o, &m)) {
 		asm_load(g->code, o->size, is_signed, ACC, m);
 		return;
 	}

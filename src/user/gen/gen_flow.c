@@ -139,7 +139,7 @@ static bool has_effect(const struct gen *g, const struct insn *in)
 
 	return in->op > OP_BUILTIN || divides(in) || /* ORDER: ops.h */
 	       (in->op == OP_BUILTIN && !is_local_builtin(g, in->imm)) ||
-	       (o && o->kind == OPERAND_MEM && !native_is_sure(g, o, &m));
+	       (o && o->kind == OPERAND_MEM && !native_is_stable(g, o, &m));
 }
 
 static bool makes_hit(const struct gen *g, const struct insn *in)

@@ -256,7 +256,7 @@ native_fn native_aggregate, native_record;
 /* A comparison and the branch on its result, which nothing else reads. */
 void native_compare_branch(struct gen *g, const struct insn *relation, const struct insn *branch);
 /* Memory that can be read whenever the site is hit. */
-bool native_is_sure(const struct gen *g, const struct operand *o, struct asm_mem *m);
+bool native_is_stable(const struct gen *g, const struct operand *o, struct asm_mem *m);
 /* Does reading a builtin take a call? */
 bool native_builtin_calls(const struct gen *g, int64_t builtin);
 /* Is it done without a call, mostly: in a restartable sequence? */

@@ -22,7 +22,7 @@ static void spin(const uint64_t *at, uint64_t value)
 }
 
 /* Has the tracer said until when it lives, and is that over? */
-static bool is_left(const struct knocks *k)
+static bool is_left(const struct library_waits *k)
 {
 	return (int64_t)(word_load(&k->until) - read_tsc()) < 0;
 }
@@ -37,8 +37,8 @@ static bool has_unloaded(struct process_page *process, uint32_t state)
 	return state == NO_WORK && was;
 }
 
-void inside_knock(char *base, const uint32_t *state, struct process_page *process,
-		  struct kept_page *kept)
+void inside_library_wait(char *base, const uint32_t *state, struct process_page *process,
+			 struct kept_page *kept)
 {
 	struct layout *l = (struct layout *)(void *)base;
 	const struct hit h = {.layout = l, .process = process, .kept = kept};
@@ -48,19 +48,19 @@ void inside_knock(char *base, const uint32_t *state, struct process_page *proces
 
 	if (has_unloaded(process, now) || now != NO_WORK)
 		return;
-	mine = word_add(&l->knocks.asked, 1) + 1;
+	mine = word_add(&l->waits.asked, 1) + 1;
 	fence_stores(); /* ORDER: forked.c */
-	word_add(&process->knocks, 1);
-	inside_call(&h, CALL_FUTEX, (uintptr_t)&l->knocks.asked, WAKE, INT32_MAX, 0, 0);
+	word_add(&process->waits, 1);
+	inside_call(&h, CALL_FUTEX, (uintptr_t)&l->waits.asked, WAKE, INT32_MAX, 0, 0);
 	for (uint32_t i = 0; i < WAITS_MOST; i++) {
-		answered = word_acquire(&l->knocks.answered);
+		answered = word_acquire(&l->waits.answered);
 		if ((int64_t)(answered - mine) >= 0 || word_load(&l->is_stopped))
 			return;
-		if (is_left(&l->knocks))
+		if (is_left(&l->waits))
 			break;
-		if (inside_call(&h, CALL_FUTEX, (uintptr_t)&l->knocks.answered, WAIT,
+		if (inside_call(&h, CALL_FUTEX, (uintptr_t)&l->waits.answered, WAIT,
 				(uint32_t)answered, (uintptr_t)pause, 0) == NO_CALL)
-			spin(&l->knocks.answered, answered);
+			spin(&l->waits.answered, answered);
 	}
-	word_add(&l->knocks.given_up, 1);
+	word_add(&l->waits.given_up, 1);
 }

@@ -35,9 +35,10 @@ struct memory_range {
 	uint64_t start, end;
 };
 
-/* Threads that have loaded a library, and wait until the tracer has looked at it: inside_knock().
+/* Threads that have loaded a library, and wait until the tracer has looked at it:
+ * inside_library_wait().
  */
-struct knocks {
+struct library_waits {
 	uint64_t asked;	   /* by this many, since the start; its low half is a futex */
 	uint64_t answered; /* up to this one; likewise */
 	uint64_t until;	   /* a TSC: later, the tracer may be gone */
@@ -51,7 +52,7 @@ enum long_vectors {
 	VECTORS_SME = 2, /* there is a mode in which there must be no system call */
 };
 
-/* Where everything is. Only `is_stopped` and `knocks` ever change. */
+/* Where everything is. Only `is_stopped` and `waits` ever change. */
 struct layout {
 	uint64_t magic;
 	uint64_t size;	     /* bytes of the memfd */
@@ -80,7 +81,7 @@ struct layout {
 	/* In a trampoline's copy: memory of the image that the site is in, which cannot vanish
 	 * while a thread is there. */
 	struct memory_range image;
-	struct knocks knocks;
+	struct library_waits waits;
 };
 
 /* Before a scratch frame. A frame of a CPU is claimed on that CPU, in a restartable sequence; the
@@ -333,7 +334,7 @@ static inline uint64_t map_next_chunks(const struct map_shape *m, uint64_t chunk
 
 /* ---- one traced process. A private page in its own memory, not in the memfd: the tracer writes it
  * through /proc/PID/mem. It is MADV_WIPEONFORK, so that a child, which inherits the trampolines,
- * finds zeros: no range, pid 0, no knocks. */
+ * finds zeros: no range, pid 0, no waits. */
 #define PROCESS_RANGES	4
 #define PROCESS_CALLING 16
 
@@ -350,7 +351,7 @@ struct process_page {
 		uint64_t unused[7];
 	} calling[PROCESS_CALLING];
 	/* The tracer does not write these either. */
-	uint64_t knocks;       /* of threads of this process */
+	uint64_t waits;	       /* of threads of this process */
 	uint64_t is_unloading; /* not 0: a thread takes libraries away, and loads none */
 };
 

@@ -67,7 +67,7 @@ int try_call(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BY
 		return 0;
 	s->patch = s->pc + 2;
 	if (crosses_page(s->patch, 4) || plan_is_disturbed(x, s->patch, 4, s->pc, 2) ||
-	    !only_nop_leads(x, s->pc, s->pc + 1 + JUMP_NEAR, &why))
+	    !only_nop_reaches(x, s->pc, s->pc + 1 + JUMP_NEAR, &why))
 		return 0;
 	err = settle(x, s, code + 1);
 	if (err) {

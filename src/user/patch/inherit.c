@@ -22,7 +22,8 @@ static bool is_ledger_of(const struct ledger_head *head, const struct inject *x)
 	       head->process == (uint64_t)x->pid && ledger_is_of(head, getpid());
 }
 
-bool inject_is_heir(const struct inject *of, int memory, uint64_t address, void *bytes, size_t len)
+bool inject_is_forked(const struct inject *of, int memory, uint64_t address, void *bytes,
+		      size_t len)
 {
 	struct ledger_head head;
 
@@ -67,7 +68,7 @@ static int inherit_claims(struct inject *x, const struct inject *from)
 	return 0;
 }
 
-/* ORDER: from the last write on, its own children are heirs of it, not of its parent. */
+/* ORDER: from the last write on, its own children inherit from it, not of its parent. */
 static int inherit_ledger(struct inject *x, const struct inject *from)
 {
 	const uint64_t mine = (uint64_t)x->pid;

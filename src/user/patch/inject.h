@@ -47,7 +47,8 @@ void inject_clean_child(pid_t pid);
 
 /* Is this the memory of a child of fork that has what `of` had then, and nothing of its own? Read
  * bytes of it. */
-bool inject_is_heir(const struct inject *of, int memory, uint64_t address, void *bytes, size_t len);
+bool inject_is_forked(const struct inject *of, int memory, uint64_t address, void *bytes,
+		      size_t len);
 /* Such a child becomes a process of its own, with what it has. Errors are those of inject_open().
  */
 int inject_inherit(const struct inject *from, pid_t pid, struct inject **out, struct diag *d);

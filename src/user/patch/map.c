@@ -118,8 +118,8 @@ static int map_part(struct mapping *m, int64_t fd, uint64_t offset, size_t size)
 
 static int map_shared(struct mapping *m)
 {
-	struct passed passed;
-	int64_t fd = pass_fd(m->x, m->r, m->shared_fd, m->x->world.process, &passed);
+	struct sent_fd sent_fd;
+	int64_t fd = send_fd(m->x, m->r, m->shared_fd, m->x->world.process, &sent_fd);
 	int err;
 
 	if (fd == -ENOSPC)
@@ -134,7 +134,7 @@ static int map_shared(struct mapping *m)
 
 		err = map_part(m, fd, part->at, part->size);
 	}
-	pass_end(m->r, &passed);
+	send_fd_end(m->r, &sent_fd);
 	return err && err != -EEXIST ? refuse_call(m, err, "map the shared memory") : err;
 }
 

@@ -73,7 +73,7 @@ static bool look_through(struct inject *x, struct parts *p, unsigned number, uin
 	return is_good && met;
 }
 
-bool only_nop_leads(struct inject *x, uint64_t pc, uint64_t end, const char **why)
+bool only_nop_reaches(struct inject *x, uint64_t pc, uint64_t end, const char **why)
 {
 	struct parts p = {.count = 1};
 	uint8_t before;

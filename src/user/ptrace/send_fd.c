@@ -129,7 +129,7 @@ static int64_t collect(struct inject *x, struct remote *r, int socket, uint64_t 
 
 /* The kernel takes the lowest numbers that are free, so these mostly follow each other: one call
  * closes them all. */
-static bool close_at_once(struct remote *r, const struct passed *p)
+static bool close_at_once(struct remote *r, const struct sent_fd *p)
 {
 	int fd = p->fds[0], first = p->fds[1], second = p->fds[2];
 
@@ -137,7 +137,7 @@ static bool close_at_once(struct remote *r, const struct passed *p)
 	       !CALL(r, SYS_close_range, (uint64_t)first, (uint64_t)fd, 0);
 }
 
-void pass_end(struct remote *r, struct passed *p)
+void send_fd_end(struct remote *r, struct sent_fd *p)
 {
 	bool are_closed = close_at_once(r, p);
 
@@ -149,13 +149,13 @@ void pass_end(struct remote *r, struct passed *p)
 }
 
 /* While other threads run, a child of fork would have what is not closed yet. */
-int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch, struct passed *out)
+int64_t send_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch, struct sent_fd *out)
 {
 	static const char zeros[ENDS + sizeof(struct letter)];
 	int ends[2] = {-1, -1}, ours;
 	int64_t done = CALL(r, SYS_socketpair, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, scratch);
 
-	*out = (struct passed){{-1, -1, -1}};
+	*out = (struct sent_fd){{-1, -1, -1}};
 	if (done < 0)
 		return done == -EMFILE ? -ENOSPC : done;
 	done = inject_read(x, scratch, ends, sizeof(ends));
@@ -169,9 +169,9 @@ int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch, st
 		done = post(ours, fd);
 	if (!done)
 		done = collect(x, r, ends[1], scratch + ENDS);
-	*out = (struct passed){{-1, ends[0], ends[1]}};
+	*out = (struct sent_fd){{-1, ends[0], ends[1]}};
 	if (done < 0 || !x->held)
-		pass_end(r, out);
+		send_fd_end(r, out);
 	if (done >= 0)
 		out->fds[0] = (int)done;
 	if (ours >= 0)

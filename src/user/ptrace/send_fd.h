@@ -8,13 +8,13 @@ struct inject;
 struct remote;
 
 /* What the process has then: the descriptor, and the ends of the sockets; -1: closed. */
-struct passed {
+struct sent_fd {
 	int fds[3];
 };
 
 /* By way of `scratch`, 512 bytes that the process can write. The descriptor's number there;
  * -ENOSPC: none is left; -errno. */
-int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch, struct passed *out);
-void pass_end(struct remote *r, struct passed *p); /* close them */
+int64_t send_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch, struct sent_fd *out);
+void send_fd_end(struct remote *r, struct sent_fd *p); /* close them */
 
 #endif

@@ -439,7 +439,7 @@ int threads_stop_new(struct threads *t, pid_t pid)
 		err = array_grow(t->all, t->count, t->cap);
 		if (!err) {
 			t->all[t->count] =
-				(struct thread){.tid = (pid_t)tid, .is_sharer = pid != t->pid};
+				(struct thread){.tid = (pid_t)tid, .shares_memory = pid != t->pid};
 			err = thread_stop(&t->all[t->count], false);
 		}
 		t->count += !err;
@@ -480,7 +480,7 @@ int threads_stop_others(struct threads *t)
 		err = threads_wait(t);
 	} while (found > 0 && !err);
 	if (found >= 0 && !err)
-		err = sharers_stop(t);
+		err = vfork_children_stop(t);
 	return found < 0 ? found : err;
 }
 
@@ -526,7 +526,7 @@ void threads_resume(struct threads *t)
 const struct thread *threads_some_stopped(const struct threads *t)
 {
 	for (size_t i = 0; i < t->count; i++)
-		if (t->all[i].is_stopped && !t->all[i].is_sharer &&
+		if (t->all[i].is_stopped && !t->all[i].shares_memory &&
 		    !thread_has_fault(t->all[i].tid))
 			return &t->all[i];
 	return NULL;
@@ -539,7 +539,7 @@ static int await_first(struct threads *t)
 		struct thread *one = &t->all[i];
 		int err;
 
-		if (one->is_sharer || one->is_ended)
+		if (one->shares_memory || one->is_ended)
 			continue;
 		if (one->is_stopped)
 			return -EAGAIN;

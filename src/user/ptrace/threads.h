@@ -12,8 +12,8 @@ struct inject;
 struct thread {
 	pid_t tid;
 	bool is_stopped, is_ended;
-	bool is_asleep; /* in the kernel, where nothing wakes it */
-	bool is_sharer; /* of another process, which shares the memory */
+	bool is_asleep;	    /* in the kernel, where nothing wakes it */
+	bool shares_memory; /* of another process, which shares the memory */
 #ifdef INJECT_HAS_CPU
 	struct cpu_call call; /* that it was in */
 	struct sleep sleep;
@@ -90,6 +90,6 @@ bool threads_return_to(struct inject *x, const struct threads *t, uint64_t start
 bool threads_are_in(const struct threads *t, const struct inject *x);
 
 /* Stop the processes that share the memory of the one whose threads are stopped. */
-int sharers_stop(struct threads *t);
+int vfork_children_stop(struct threads *t);
 
 #endif

@@ -43,7 +43,7 @@ static int look(struct threads *t, bool may_stop)
 	int err = processes_each_child(t->pid, look_at_child, &s);
 
 	for (size_t i = t->count; i-- && !err;)
-		if (t->all[i].is_sharer)
+		if (t->all[i].shares_memory)
 			err = processes_each_child(t->all[i].tid, look_at_child, &s);
 	return err ? err : s.found;
 }
@@ -59,7 +59,7 @@ static int look_twice(struct threads *t, bool may_stop)
 
 /* ORDER: most of them will be gone soon. One that is stopped while it calls exec would run a
  * program with set-user-id without its privileges, unless root stopped it. */
-int sharers_stop(struct threads *t)
+int vfork_children_stop(struct threads *t)
 {
 	uint64_t start = clock_now();
 	int found = look_twice(t, false), err = 0;

@@ -15,12 +15,12 @@
  * come one after the other. */
 static bool may_come(struct native_process *p, const struct attach *at, bool is_mapped)
 {
-	if (!at->file || (is_mapped && p->stays == at->file))
+	if (!at->file || (is_mapped && p->files.stays == at->file))
 		return false;
 	if (file_kind(at->file).is_library && !(is_mapped && inject_is_linked(p->x, at->path)))
 		return true;
 	if (is_mapped)
-		p->stays = at->file;
+		p->files.stays = at->file;
 	return false;
 }
 
@@ -31,8 +31,8 @@ static int add_attach(struct native_process *p, const struct native_step *step)
 
 	if (reached < 0)
 		return reached;
-	p->has_waiting |= !mapped;
-	p->expects_library = p->expects_library || may_come(p, step->attach, mapped);
+	p->files.are_missing |= !mapped;
+	p->files.may_come = p->files.may_come || may_come(p, step->attach, mapped);
 	return 0;
 }
 
@@ -172,9 +172,9 @@ static bool reads_memory(const struct native *e)
 /* It makes system calls that cannot be seen before. */
 static void say_unread(struct native *e, struct native_process *p, struct diag *d)
 {
-	if (!p->expects_filter || p->count == p->own || !reads_memory(e) || e->unread++)
+	if (!p->calls.may_be_filtered || p->count == p->own || !reads_memory(e) || e->unread++)
 		return;
-	if (p->makes_pages) {
+	if (p->calls.makes_pages) {
 		diag_warn(d, "user-mode-pages",
 			  "process %d makes pages of its memory itself (userfaultfd), for which a "
 			  "thread may wait for ever: memory that may vanish, such as the heap, is "
@@ -188,21 +188,21 @@ static void say_unread(struct native *e, struct native_process *p, struct diag *
 		  "(seccomp) unseen: memory that may vanish, such as the heap, is not read "
 		  "here, but (unreadable)",
 		  (int)inject_pid(p->x),
-		  p->lacks_filters ? "a C library that cannot be changed there"
-				   : "code of its own");
+		  p->calls.lacks_filters ? "a C library that cannot be changed there"
+					 : "code of its own");
 	diag_hint(d, "root can read it with --kernel");
 }
 
 /* What could not be put into the C library and the dynamic loader, and what is missed so. */
 static void say_lacks(struct native *e, struct native_process *p, struct diag *d)
 {
-	if (p->lacks_children && p->count > p->own && !e->vforking++)
+	if (p->calls.lacks_children && p->count > p->own && !e->vforking++)
 		diag_warn(d, "user-mode-vfork",
 			  "the C library of process %d cannot be changed where it makes children "
 			  "that share its memory: of events that these fire before they call exec, "
 			  "and of others at the same time, some may be missing",
 			  (int)inject_pid(p->x));
-	if (p->lacks_knocks && !e->unheard++)
+	if (p->loader.is_unheard && !e->unheard++)
 		diag_warn(d, "user-mode-loader",
 			  "the dynamic loader of process %d cannot be changed: tracing the "
 			  "libraries that it loads from now on begins some milliseconds later",
@@ -216,14 +216,14 @@ static void say_lost(struct native_process *p, struct diag *d)
 	const char *why;
 	unsigned lost = native_process_lost(p, &first, &why);
 
-	if (lost > p->lost)
-		say_sites(lost - p->lost, p->count - p->own, &first, why, d);
-	p->lost = lost;
+	if (lost > p->found.lost)
+		say_sites(lost - p->found.lost, p->count - p->own, &first, why, d);
+	p->found.lost = lost;
 }
 
 static void say_crowded(struct native *e, const struct native_process *p, struct diag *d)
 {
-	if (p->is_crowded && !e->crowded++)
+	if (p->found.is_crowded && !e->crowded++)
 		diag_warn(d, "user-mode-mappings",
 			  "process %d has a file with probes mapped more than %d times at once: "
 			  "only the first %d are traced",
@@ -237,7 +237,7 @@ int native_arm(struct native *e, struct native_process *p, struct diag *d)
 	bool was_armed = p->is_ready;
 	int err;
 
-	knock_beat(e->store);
+	heartbeat(e->store);
 	native_langs_number(e, p, &said);
 	native_langs_see(e, p);
 	err = native_process_arm(p, e->store, e->options.follow_forks, &said);
@@ -246,7 +246,7 @@ int native_arm(struct native *e, struct native_process *p, struct diag *d)
 	else if (err != -ESRCH)
 		diag_add_all(d, &said);
 	diag_free(&said);
-	knock_beat(e->store);
+	heartbeat(e->store);
 	native_start_listening(e);
 	if (!err)
 		say_lost(p, d);

@@ -27,20 +27,20 @@ static int forbid(struct native_process *p)
 		inject_write(p->x, inject_world(p->x)->kept + offsetof(struct kept_page, no_calls),
 			     &yes, sizeof(yes));
 
-	p->no_calls |= !err;
+	p->calls.are_forbidden |= !err;
 	return err;
 }
 
 int filter_look(struct native_process *p)
 {
-	return p->no_calls || !inject_has_filter(inject_pid(p->x)) ? 0 : forbid(p);
+	return p->calls.are_forbidden || !inject_has_filter(inject_pid(p->x)) ? 0 : forbid(p);
 }
 
 int filter_expect(struct native_process *p)
 {
-	if (p->no_calls)
+	if (p->calls.are_forbidden)
 		return 0;
-	p->expects_filter = true;
+	p->calls.may_be_filtered = true;
 	return forbid(p);
 }
 
@@ -70,7 +70,7 @@ int filter_look_at_files(struct native_process *p)
 {
 	if (!makes_pages(inject_pid(p->x)))
 		return 0;
-	p->makes_pages = true;
+	p->calls.makes_pages = true;
 	return filter_expect(p);
 }
 
@@ -84,7 +84,7 @@ int filter_look_at_all(struct native_process *p)
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)inject_pid(p->x));
 	dir = opendir(path);
-	while (dir && !has && !p->no_calls && (entry = readdir(dir)))
+	while (dir && !has && !p->calls.are_forbidden && (entry = readdir(dir)))
 		has = !str_to_u64(str_from(entry->d_name), &tid) && inject_has_filter((pid_t)tid);
 	if (dir)
 		closedir(dir);

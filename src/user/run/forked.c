@@ -1,5 +1,5 @@
-/* Children of fork that load libraries. They have their parent's sites, and its place where a
- * thread knocks; only when one knocks itself it becomes a process of its own here. */
+/* Children of fork that load libraries. They have their parent's sites, and its jump in the loader;
+ * only when a thread of theirs waits there they become processes of their own here. */
 #include "user/run/forked.h"
 
 #include <errno.h>
@@ -34,15 +34,15 @@ static bool has_blob(struct native_process *p, const struct native_area *a)
 
 static int inherit_areas(struct native_process *p, const struct native_process *from)
 {
-	int err = array_reserve(p->areas, p->area_cap, from->area_count);
+	int err = array_reserve(p->areas.all, p->areas.cap, from->areas.count);
 
-	for (size_t i = 0; i < from->area_count && !err; i++) {
-		struct native_area a = from->areas[i];
+	for (size_t i = 0; i < from->areas.count && !err; i++) {
+		struct native_area a = from->areas.all[i];
 
 		if (!a.has_inside || !inject_has_code(p->x, a.start, a.end))
 			continue;
 		a.has_inside = has_blob(p, &a);
-		p->areas[p->area_count++] = a;
+		p->areas.all[p->areas.count++] = a;
 	}
 	return err;
 }
@@ -65,7 +65,7 @@ static void count_own(struct native_process *p, const struct inject_site *s,
 	if (steps->turn.inode)
 		return;
 	p->own++;
-	p->looked_at_libc |= s->form != INJECT_RETURN;
+	p->calls.is_libc_done |= s->form != INJECT_RETURN;
 }
 
 static int inherit_sites(struct native_process *p, const struct native_process *from)
@@ -100,24 +100,24 @@ static int inherit(const struct native_process *from, pid_t pid, struct native_p
 		native_process_close(p);
 		return err;
 	}
-	p->is_heir = p->is_ready = true;
-	p->expects_library = from->expects_library;
-	p->lang = from->lang;
-	p->has_lang = from->has_lang;
-	p->no_calls = from->no_calls;
-	p->expects_filter = from->expects_filter;
-	p->makes_pages = from->makes_pages;
-	p->knocks = from->knocks;
-	p->loader_state = from->loader_state;
-	knock_judge(p);
+	p->forks.is_child = p->is_ready = true;
+	p->files.may_come = from->files.may_come;
+	p->lang.number = from->lang.number;
+	p->lang.is_given = from->lang.is_given;
+	p->calls.are_forbidden = from->calls.are_forbidden;
+	p->calls.may_be_filtered = from->calls.may_be_filtered;
+	p->calls.makes_pages = from->calls.makes_pages;
+	p->loader.waits = from->loader.waits;
+	p->loader.state = from->loader.state;
+	library_wait_judge(p);
 	*out = p;
 	return 0;
 }
 
-/* ---- who has knocked */
+/* ---- who waits */
 
-/* The process whose sites it has inherited, and how often it has knocked; NULL. */
-static struct native_process *find_parent(const struct native *e, pid_t pid, uint64_t *knocks)
+/* The process whose sites it has inherited, and how often its threads have waited; NULL. */
+static struct native_process *find_parent(const struct native *e, pid_t pid, uint64_t *waits)
 {
 	struct native_process *found = NULL;
 	int memory = native_find_process(e, pid) ? -1 : process_memory(pid, O_RDONLY);
@@ -125,8 +125,8 @@ static struct native_process *find_parent(const struct native *e, pid_t pid, uin
 	for (size_t i = 0; i < e->process_count && memory >= 0 && !found; i++) {
 		struct native_process *p = e->processes[i];
 
-		if (p->knocks &&
-		    inject_is_heir(p->x, memory, knock_place(p), knocks, sizeof(*knocks)))
+		if (p->loader.waits &&
+		    inject_is_forked(p->x, memory, library_wait_place(p), waits, sizeof(*waits)))
 			found = p;
 	}
 	if (memory >= 0)
@@ -134,25 +134,25 @@ static struct native_process *find_parent(const struct native *e, pid_t pid, uin
 	return found;
 }
 
-static int note_heir(void *arg, pid_t pid)
+static int note_forked(void *arg, pid_t pid)
 {
 	struct native *e = arg;
 	struct native_waiting *w = &e->waiting;
-	uint64_t knocks;
-	struct native_process *parent = find_parent(e, pid, &knocks);
+	uint64_t waits;
+	struct native_process *parent = find_parent(e, pid, &waits);
 	size_t i = 0;
 
-	if (!parent || !knocks)
+	if (!parent || !waits)
 		return 0;
-	while (i < w->heir_count && w->heirs[i].pid != pid)
+	while (i < w->forked_count && w->forked[i].pid != pid)
 		i++;
-	if (i == w->heir_count) {
-		if (array_grow(w->heirs, w->heir_count, w->heir_cap))
+	if (i == w->forked_count) {
+		if (array_grow(w->forked, w->forked_count, w->forked_cap))
 			return -ENOMEM;
-		w->heirs[w->heir_count++] = (struct native_heir){parent, pid, 0};
+		w->forked[w->forked_count++] = (struct forked_child){parent, pid, 0};
 	}
-	w->missing -= (int64_t)(knocks - w->heirs[i].knocks);
-	w->heirs[i].knocks = knocks;
+	w->missing -= (int64_t)(waits - w->forked[i].waits);
+	w->forked[i].waits = waits;
 	return 0;
 }
 
@@ -161,13 +161,13 @@ static void count_known(struct native *e)
 {
 	for (size_t i = 0; i < e->process_count; i++) {
 		struct native_process *p = e->processes[i];
-		uint64_t now = p->knocks ? knock_count(p) : 0;
+		uint64_t now = p->loader.waits ? library_wait_count(p) : 0;
 
-		if (now <= p->knocks_heard)
+		if (now <= p->loader.heard)
 			continue;
-		e->waiting.missing -= (int64_t)(now - p->knocks_heard);
-		p->knocks_heard = now;
-		p->has_knocked = true;
+		e->waiting.missing -= (int64_t)(now - p->loader.heard);
+		p->loader.heard = now;
+		p->loader.is_unanswered = true;
 	}
 }
 
@@ -175,22 +175,22 @@ static void count_known(struct native *e)
 static bool is_asked(struct native *e)
 {
 	struct native_waiting *w = &e->waiting;
-	uint64_t before = w->knock_heard;
+	uint64_t before = w->asked_heard;
 
-	knock_is_heard(e->store, &w->knock);
-	w->missing += (int64_t)(w->knock - before);
-	w->knock_heard = w->knock;
-	return w->knock != before;
+	library_wait_is_asked(e->store, &w->asked);
+	w->missing += (int64_t)(w->asked - before);
+	w->asked_heard = w->asked;
+	return w->asked != before;
 }
 
 /* The sums are right only if no thread asks meanwhile. One that has asked and not counted yet does
  * so in a moment. */
-void heirs_hear(struct native *e)
+void forked_hear(struct native *e)
 {
 	struct native_waiting *w = &e->waiting;
 	unsigned scans = 0;
 
-	w->heir_count = 0;
+	w->forked_count = 0;
 	w->are_known = false;
 	is_asked(e);
 	for (unsigned i = 0; i < LOOKS_MOST && scans <= SCANS_MOST; i++) {
@@ -202,20 +202,20 @@ void heirs_hear(struct native *e)
 			return;
 		if (scans++)
 			native_process_pause();
-		children_each(&e->children, e->options.pid, note_heir, e);
+		children_each(&e->children, e->options.pid, note_forked, e);
 	}
-	/* Who has knocked has ended; or it may not be asked, which was said. */
+	/* Who has waited has ended; or it may not be asked, which was said. */
 	e->given_up += e->unreached || w->missing < 0 ? 0 : (uint64_t)w->missing;
 	w->missing = 0;
 }
 
-int heirs_take(struct native *e, struct diag *d)
+int forked_take(struct native *e, struct diag *d)
 {
 	struct native_waiting *w = &e->waiting;
 	int err = 0;
 
-	for (size_t i = 0; i < w->heir_count && err != -ENOMEM; i++) {
-		const struct native_heir *h = &w->heirs[i];
+	for (size_t i = 0; i < w->forked_count && err != -ENOMEM; i++) {
+		const struct forked_child *h = &w->forked[i];
 		struct diag said = DIAG_INIT;
 		struct native_process *p;
 
@@ -223,15 +223,15 @@ int heirs_take(struct native *e, struct diag *d)
 		if (!err)
 			err = inherit(h->parent, h->pid, &p, &said);
 		if (!err) {
-			p->knocks_heard = h->knocks;
-			p->has_knocked = true;
+			p->loader.heard = h->waits;
+			p->loader.is_unanswered = true;
 			e->processes[e->process_count++] = p;
 		} else {
 			native_say_untraced(e, h->pid, err, &said, d);
 		}
 		diag_free(&said);
 	}
-	w->heir_count = 0;
+	w->forked_count = 0;
 	return err == -ENOMEM ? err : 0;
 }
 
@@ -239,35 +239,36 @@ int heirs_take(struct native *e, struct diag *d)
 
 static int note_parent(void *arg, pid_t pid)
 {
-	uint64_t knocks;
-	struct native_process *parent = find_parent(arg, pid, &knocks);
+	uint64_t waits;
+	struct native_process *parent = find_parent(arg, pid, &waits);
 
 	if (parent)
-		parent->has_heirs = true;
+		parent->forks.has_children = true;
 	return 0;
 }
 
 /* It may have made a child just before it ended. */
-void heirs_look(struct native *e)
+void forked_look(struct native *e)
 {
 	uint64_t now = clock_now();
 	bool any = false;
 
-	if (now - e->heirs_looked_at < ENDED_NS)
+	if (now - e->forked_looked_at < ENDED_NS)
 		return;
-	e->heirs_looked_at = now;
+	e->forked_looked_at = now;
 	for (size_t i = 1; i < e->process_count; i++) {
 		struct native_process *p = e->processes[i];
 
-		p->has_heirs = !inject_has_ended(p->x);
-		p->is_over = !p->has_heirs;
-		any |= p->is_over && p->knocks;
+		p->forks.has_children = !inject_has_ended(p->x);
+		p->forks.is_over = !p->forks.has_children;
+		any |= p->forks.is_over && p->loader.waits;
 	}
 	if (any && e->options.follow_forks)
 		children_each(&e->children, e->options.pid, note_parent, e);
 }
 
-bool heirs_remain(const struct native *e, const struct native_process *p)
+bool forked_remain(const struct native *e, const struct native_process *p)
 {
-	return p->knocks && e->options.follow_forks && (!p->is_over || p->has_heirs);
+	return p->loader.waits && e->options.follow_forks &&
+	       (!p->forks.is_over || p->forks.has_children);
 }

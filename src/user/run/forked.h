@@ -5,14 +5,15 @@
 
 #include "user/run/native_state.h"
 
-/* Threads knock: note the children that did, e->waiting.heirs. */
-void heirs_hear(struct native *e);
+/* Threads wait that have loaded a library: note the children of fork that do, in
+ * e->waiting.forked. */
+void forked_hear(struct native *e);
 /* They become processes of their own. -ENOMEM. */
-int heirs_take(struct native *e, struct diag *d);
+int forked_take(struct native *e, struct diag *d);
 /* Which of the processes that have ended have such children? Sometimes, it looks at all
  * that are known and their children. */
-void heirs_look(struct native *e);
+void forked_look(struct native *e);
 /* May a process that has ended have them? */
-bool heirs_remain(const struct native *e, const struct native_process *p);
+bool forked_remain(const struct native *e, const struct native_process *p);
 
 #endif

@@ -17,11 +17,11 @@ static struct lang_area *area_of(const struct native *e)
 
 void native_langs_number(struct native *e, struct native_process *p, struct diag *d)
 {
-	if (p->has_lang)
+	if (p->lang.is_given)
 		return;
-	p->has_lang = true;
-	p->lang = e->langs++;
-	if (p->lang == LANG_PLACES && area_of(e)) {
+	p->lang.is_given = true;
+	p->lang.number = e->langs++;
+	if (p->lang.number == LANG_PLACES && area_of(e)) {
 		diag_warn(d, "user-mode-langs",
 			  "more than %d programs were traced: stacks of scripts in process %d, and "
 			  "in programs that begin after it, are not known",
@@ -37,10 +37,10 @@ void native_langs_see(struct native *e, const struct native_process *p)
 	struct lang_place *place;
 	uint64_t known = 0;
 
-	if (!area || !p->has_lang || p->lang >= LANG_PLACES || p->is_heir)
+	if (!area || !p->lang.is_given || p->lang.number >= LANG_PLACES || p->forks.is_child)
 		return;
 	lang_names_see(e->options.langs, pid);
-	place = &area->places[p->lang];
+	place = &area->places[p->lang.number];
 	for (unsigned kind = 0; kind < LANG_READ; kind++) {
 		const struct lang_target *t =
 			lang_names_target(e->options.langs, pid, (enum lang_kind)kind);

@@ -105,10 +105,10 @@ static int take_lacks(struct native_process *p, unsigned lacks)
 	const unsigned filters = LIBC_BIT(LIBC_PRCTL) | LIBC_BIT(LIBC_SYSCALL);
 	const unsigned own = LIBC_BIT(LIBC_OWN); /* calls of the program's own code */
 
-	p->lacks_children = inject_world(p->x)->rseq && lacks & ~(filters | own);
+	p->calls.lacks_children = inject_world(p->x)->rseq && lacks & ~(filters | own);
 	if (!(lacks & (filters | own)))
 		return 0;
-	p->lacks_filters = lacks & filters;
+	p->calls.lacks_filters = lacks & filters;
 	return filter_expect(p);
 }
 

@@ -1,4 +1,5 @@
-/* The tracer's side of knocks; layout.h and inside_knock.c have the other one. */
+/* Threads that have loaded a library, and wait: the tracer's side; layout.h and
+ * inside_library_wait.c have the other one. */
 #include "user/run/library_wait.h"
 
 #include <errno.h>
@@ -16,63 +17,64 @@
 #define CODE_MOST 512u
 #define LIFE_NS	  1000000000u /* that one beat promises */
 
-static struct knocks *knocks_of(const struct native_store *s)
+static struct library_waits *library_waits_of(const struct native_store *s)
 {
-	return &((struct layout *)(void *)s->base)->knocks;
+	return &((struct layout *)(void *)s->base)->waits;
 }
 
-bool knock_is_heard(const struct native_store *s, uint64_t *number)
+bool library_wait_is_asked(const struct native_store *s, uint64_t *number)
 {
-	const struct knocks *k = knocks_of(s);
+	const struct library_waits *k = library_waits_of(s);
 
 	*number = word_acquire(&k->asked);
 	return *number != word_load(&k->answered);
 }
 
 /* The low half is the futex. */
-void knock_answer(struct native_store *s, uint64_t number)
+void library_wait_answer(struct native_store *s, uint64_t number)
 {
-	struct knocks *k = knocks_of(s);
+	struct library_waits *k = library_waits_of(s);
 
 	word_release(&k->answered, number);
 	syscall(SYS_futex, &k->answered, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-void knock_answer_all(struct native_store *s)
+void library_wait_answer_all(struct native_store *s)
 {
-	knock_answer(s, word_load(&knocks_of(s)->asked) + (UINT64_MAX >> 2));
+	library_wait_answer(s, word_load(&library_waits_of(s)->asked) + (UINT64_MAX >> 2));
 }
 
-void knock_beat(struct native_store *s)
+void heartbeat(struct native_store *s)
 {
-	word_store(&knocks_of(s)->until, read_tsc() + clock_line_ticks(&s->clock.line, LIFE_NS));
+	word_store(&library_waits_of(s)->until,
+		   read_tsc() + clock_line_ticks(&s->clock.line, LIFE_NS));
 }
 
-uint64_t knock_given_up(const struct native_store *s)
+uint64_t library_wait_given_up(const struct native_store *s)
 {
-	return word_load(&knocks_of(s)->given_up);
+	return word_load(&library_waits_of(s)->given_up);
 }
 
-uint64_t knock_place(const struct native_process *p)
+uint64_t library_wait_place(const struct native_process *p)
 {
-	return inject_world(p->x)->process + offsetof(struct process_page, knocks);
+	return inject_world(p->x)->process + offsetof(struct process_page, waits);
 }
 
-uint64_t knock_count(const struct native_process *p)
+uint64_t library_wait_count(const struct native_process *p)
 {
 	uint64_t count;
 
-	return inject_read(p->x, knock_place(p), &count, sizeof(count)) ? 0 : count;
+	return inject_read(p->x, library_wait_place(p), &count, sizeof(count)) ? 0 : count;
 }
 
-bool knock_follows(const struct native_process *p, uint64_t before)
+bool library_wait_follows(const struct native_process *p, uint64_t before)
 {
 	uint32_t state;
 
-	if (!p->knocks)
+	if (!p->loader.waits)
 		return false;
-	return knock_count(p) != before ||
-	       (!inject_read(p->x, p->loader_state, &state, sizeof(state)) && state);
+	return library_wait_count(p) != before ||
+	       (!inject_read(p->x, p->loader.state, &state, sizeof(state)) && state);
 }
 
 /* ---- the trampoline: what the caller has in registers stays, and its red zone */
@@ -113,19 +115,20 @@ static int write_code(struct native_process *p, const struct native_store *s, ui
 
 	if (err)
 		return err;
-	p->loader_state = state;
+	p->loader.state = state;
 	code_open(&code, site->body);
-	make_code(&code, inject_world(p->x), state, inside + native_function("inside_knock"));
+	make_code(&code, inject_world(p->x), state,
+		  inside + native_function("inside_library_wait"));
 	return native_process_write(p, &code);
 }
 
-int knock_add(struct native_process *p, const struct native_store *s, struct diag *d)
+int library_wait_add(struct native_process *p, const struct native_store *s, struct diag *d)
 {
 	struct inject_site site;
 	uint64_t state;
 	int err;
 
-	if (native_function("inside_knock") == UINT64_MAX)
+	if (native_function("inside_library_wait") == UINT64_MAX)
 		return 0;
 	err = inject_plan_loader(p->x, &site, &state);
 	if (!err)
@@ -136,18 +139,18 @@ int knock_add(struct native_process *p, const struct native_store *s, struct dia
 		err = write_code(p, s, state, &site, d);
 	if (!err)
 		err = native_process_add_site(p, &site);
-	p->knocks = !err;
-	p->lacks_knocks = err == -ENOSPC;
+	p->loader.waits = !err;
+	p->loader.is_unheard = err == -ENOSPC;
 	p->own += !err;
 	return err == -ENOENT || err == -ENOSPC ? 0 : err;
 }
 
-void knock_judge(struct native_process *p)
+void library_wait_judge(struct native_process *p)
 {
 	bool is_on = false;
 
 	for (size_t i = 0; i < p->count; i++)
 		is_on |= p->sites[i].form == INJECT_RETURN && p->sites[i].is_on;
-	p->lacks_knocks |= p->knocks && !is_on;
-	p->knocks &= is_on;
+	p->loader.is_unheard |= p->loader.waits && !is_on;
+	p->loader.waits &= is_on;
 }

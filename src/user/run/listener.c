@@ -1,4 +1,4 @@
-/* The thread that waits for knocks; see listener.h. */
+/* The thread that waits for waits; see listener.h. */
 #include "user/run/listener.h"
 
 #include <errno.h>
@@ -23,16 +23,16 @@ static void tell(const struct listener *l)
 		return;
 }
 
-static void *listen_for_knocks(void *arg)
+static void *listen_for_waits(void *arg)
 {
 	const struct timespec pause = {.tv_nsec = WAIT_NS};
 	struct listener *l = arg;
-	uint64_t heard = word_acquire(&l->knocks->answered), asked;
+	uint64_t heard = word_acquire(&l->waits->answered), asked;
 
 	while (!__atomic_load_n(&l->is_over, __ATOMIC_ACQUIRE)) {
-		asked = word_acquire(&l->knocks->asked);
+		asked = word_acquire(&l->waits->asked);
 		if (asked == heard) /* its low half is a futex */
-			syscall(SYS_futex, &l->knocks->asked, FUTEX_WAIT, (uint32_t)asked, &pause,
+			syscall(SYS_futex, &l->waits->asked, FUTEX_WAIT, (uint32_t)asked, &pause,
 				NULL, 0);
 		else
 			tell(l);
@@ -49,16 +49,16 @@ static int start(struct listener *l)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&l->thread, NULL, listen_for_knocks, l);
+	err = pthread_create(&l->thread, NULL, listen_for_waits, l);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return -err;
 }
 
-int listener_open(struct listener *l, struct knocks *knocks)
+int listener_open(struct listener *l, struct library_waits *waits)
 {
 	int err;
 
-	*l = (struct listener){.knocks = knocks, .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+	*l = (struct listener){.waits = waits, .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 	err = l->fd < 0 ? -errno : start(l);
 	if (!err)
 		return 0;
@@ -72,16 +72,16 @@ void listener_clear(const struct listener *l)
 {
 	uint64_t count;
 
-	if (l->knocks && read(l->fd, &count, sizeof(count)) < 0)
+	if (l->waits && read(l->fd, &count, sizeof(count)) < 0)
 		return; /* there was none */
 }
 
 void listener_close(struct listener *l)
 {
-	if (!l->knocks)
+	if (!l->waits)
 		return;
 	__atomic_store_n(&l->is_over, true, __ATOMIC_RELEASE);
-	syscall(SYS_futex, &l->knocks->asked, FUTEX_WAKE, 1, NULL, NULL, 0);
+	syscall(SYS_futex, &l->waits->asked, FUTEX_WAKE, 1, NULL, NULL, 0);
 	pthread_join(l->thread, NULL);
 	close(l->fd);
 	*l = (struct listener){.fd = -1};

@@ -5,15 +5,15 @@
 
 #include "base/array.h"
 
-static bool was_looked_at(const struct native_trail *t, pid_t pid, uint64_t mapped)
+static bool was_looked_at(const struct missed *t, pid_t pid, uint64_t mapped)
 {
-	for (size_t i = 0; i < TRAIL_LOOKS; i++)
+	for (size_t i = 0; i < MISSED_LOOKS; i++)
 		if (t->looks[i].pid == pid && t->looks[i].time >= mapped)
 			return true;
 	return false;
 }
 
-static struct trail_mapping *find_waiting(struct native_trail *t, pid_t pid)
+static struct missed_mapping *find_waiting(struct missed *t, pid_t pid)
 {
 	for (size_t i = 0; i < t->count; i++)
 		if (t->waiting[i].pid == pid)
@@ -21,15 +21,15 @@ static struct trail_mapping *find_waiting(struct native_trail *t, pid_t pid)
 	return NULL;
 }
 
-static void miss(struct native_trail *t, struct str path)
+static void miss(struct missed *t, struct str path)
 {
 	if (!t->missed++)
 		t->first = path;
 }
 
-void trail_mapped(struct native_trail *t, const struct engine_news *news, const struct attach *at)
+void missed_mapped(struct missed *t, const struct engine_news *news, const struct attach *at)
 {
-	struct trail_mapping *m;
+	struct missed_mapping *m;
 
 	if (was_looked_at(t, news->pid, news->time))
 		return;
@@ -41,21 +41,21 @@ void trail_mapped(struct native_trail *t, const struct engine_news *news, const 
 		}
 		m = &t->waiting[t->count++];
 	}
-	*m = (struct trail_mapping){news->pid, news->time, at->path};
+	*m = (struct missed_mapping){news->pid, news->time, at->path};
 }
 
-void trail_looked(struct native_trail *t, pid_t pid, uint64_t began)
+void missed_looked(struct missed *t, pid_t pid, uint64_t began)
 {
-	struct trail_mapping *m = find_waiting(t, pid);
+	struct missed_mapping *m = find_waiting(t, pid);
 
 	if (m && m->time <= began)
 		*m = t->waiting[--t->count];
-	t->looks[t->next_look++ % TRAIL_LOOKS] = (struct trail_look){pid, began};
+	t->looks[t->next_look++ % MISSED_LOOKS] = (struct missed_look){pid, began};
 }
 
-void trail_ended(struct native_trail *t, pid_t pid)
+void missed_ended(struct missed *t, pid_t pid)
 {
-	struct trail_mapping *m = find_waiting(t, pid);
+	struct missed_mapping *m = find_waiting(t, pid);
 
 	if (!m)
 		return;
@@ -63,13 +63,13 @@ void trail_ended(struct native_trail *t, pid_t pid)
 	*m = t->waiting[--t->count];
 }
 
-uint64_t trail_missed(const struct native_trail *t, struct str *first)
+uint64_t missed_count(const struct missed *t, struct str *first)
 {
 	*first = t->missed ? t->first : t->count ? t->waiting[0].path : STR("");
 	return t->missed + t->count;
 }
 
-void trail_free(struct native_trail *t)
+void missed_free(struct missed *t)
 {
 	free(t->waiting);
 }

@@ -24,14 +24,14 @@
 #include "user/run/library_wait.h"
 #include "user/run/native.h"
 
-#define SCRATCH_LEAST 16384   /* for extensions, whose frames are not known yet */
-#define PAUSE_FIRST   100000u /* ns between two looks at the rings */
-#define PAUSE_LAST    10000000u
-#define PAUSE_KNOCKS  1000000u /* ... where a thread may not make a call to wake us */
-#define LEAVE_TRIES   3
-#define LEAVE_USECS   50000
-#define LEAVE_NS      200000000u
-#define FIRST_PIDS    0xeffffffcu /* inode of the first pid namespace */
+#define SCRATCH_LEAST	16384	/* for extensions, whose frames are not known yet */
+#define PAUSE_FIRST	100000u /* ns between two looks at the rings */
+#define PAUSE_LAST	10000000u
+#define PAUSE_LIBRARIES 1000000u /* ... where a thread may not make a call to wake us */
+#define LEAVE_TRIES	3
+#define LEAVE_USECS	50000
+#define LEAVE_NS	200000000u
+#define FIRST_PIDS	0xeffffffcu /* inode of the first pid namespace */
 
 /* ---- open, close */
 
@@ -48,11 +48,11 @@ static void native_close(struct engine *engine)
 	for (size_t i = 0; i < e->process_count; i++)
 		native_process_close(e->processes[i]);
 	free(e->processes);
-	free(e->waiting.heirs);
+	free(e->waiting.forked);
 	children_free(&e->children);
 	listener_close(&e->listener);
 	places_free(&e->left_out);
-	trail_free(&e->trail);
+	missed_free(&e->trail);
 	native_store_close(e->store);
 	inject_known_free(e->known);
 	if (e->wait_fd >= 0)
@@ -95,7 +95,7 @@ static void beat(void *arg)
 	const struct native *e = arg;
 
 	if (e->store)
-		knock_beat(e->store);
+		heartbeat(e->store);
 }
 
 /* A process with none of the sites yet. */
@@ -108,7 +108,7 @@ int native_open_process(struct native *e, pid_t pid, struct native_process **out
 	if (!err && !e->options.follow_forks)
 		inject_keep_private((*out)->x);
 	if (!err)
-		(*out)->expects_library = e->options.may_grow;
+		(*out)->files.may_come = e->options.may_grow;
 	if (!err)
 		inject_use_known((*out)->x, e->known);
 	if (!err)
@@ -431,7 +431,7 @@ static int attach_process(struct native *e, struct diag *d)
 		err = native_agent_listen(e->options.agent_fd);
 	if (err)
 		return err;
-	trail_looked(&e->trail, e->options.pid, began);
+	missed_looked(&e->trail, e->options.pid, began);
 	judge_numbers(e, d);
 	say_begun_untraced(e, d);
 	return 0;
@@ -509,7 +509,7 @@ static void native_beat(struct engine *engine)
 	struct native *e = (struct native *)engine;
 
 	if (e->is_attached && !e->is_stopped)
-		knock_beat(e->store);
+		heartbeat(e->store);
 }
 
 /* One that has ended is all right. */
@@ -522,7 +522,7 @@ static int extend_process(struct native *e, struct native_process *process, cons
 	if (err == -ESRCH)
 		return 0;
 	if (!err)
-		err = turns_take(process);
+		err = remapped_take(process);
 	if (err >= 0)
 		err = native_add_clauses(process, p);
 	if (!err)
@@ -578,28 +578,29 @@ static int native_run(struct engine *engine, enum attach_kind kind, uint64_t per
 bool native_listens(const struct native *e)
 {
 	for (size_t i = 0; i < e->process_count; i++)
-		if (e->processes[i]->knocks)
+		if (e->processes[i]->loader.waits)
 			return true;
 	return false;
 }
 
-/* If that fails, knocks are looked for all the time. */
+/* If that fails, the tracer looks all the time whether a thread waits. */
 void native_start_listening(struct native *e)
 {
 	struct layout *l = (struct layout *)(void *)e->store->base;
 	struct epoll_event event = {.events = EPOLLIN};
 
-	if (e->listener.knocks || !native_listens(e) || listener_open(&e->listener, &l->knocks))
+	if (e->listener.waits || !native_listens(e) || listener_open(&e->listener, &l->waits))
 		return;
 	if (epoll_ctl(e->wait_fd, EPOLL_CTL_ADD, e->listener.fd, &event))
 		listener_close(&e->listener);
 }
 
-/* May a thread knock that cannot wake us, since it must make no system call? */
-static bool has_silent_knocks(const struct native *e)
+/* May a thread wait for us that cannot wake us, since it must make no system call? */
+static bool has_silent_waits(const struct native *e)
 {
 	for (size_t i = 0; i < e->process_count; i++)
-		if (e->processes[i]->knocks && (e->processes[i]->no_calls || !e->listener.knocks))
+		if (e->processes[i]->loader.waits &&
+		    (e->processes[i]->calls.are_forbidden || !e->listener.waits))
 			return true;
 	return false;
 }
@@ -664,7 +665,7 @@ static int native_drain(struct engine *engine, int timeout_ms, record_fn *fn, vo
 		count = drain_rings(e, fn, arg);
 	}
 	pause = count ? PAUSE_FIRST : 2 * e->pause;
-	most = has_silent_knocks(e) ? PAUSE_KNOCKS : PAUSE_LAST;
+	most = has_silent_waits(e) ? PAUSE_LIBRARIES : PAUSE_LAST;
 	if (e->is_attached)
 		set_timer(e, pause < most ? pause : most);
 	return count;
@@ -701,8 +702,8 @@ static void native_stats(struct engine *engine, struct run_stats *out)
 	out->uncleaned = e->uncleaned;
 	out->had_children = e->children.has_others;
 	if (e->is_stopped)
-		out->missed = trail_missed(&e->trail, &out->missed_file);
-	out->waited = e->given_up + (e->store ? knock_given_up(e->store) : 0);
+		out->missed = missed_count(&e->trail, &out->missed_file);
+	out->waited = e->given_up + (e->store ? library_wait_given_up(e->store) : 0);
 	if (e->has_left)
 		count_kept(e, out);
 	out->armed_pid = e->armed_pid;
@@ -741,7 +742,7 @@ static void native_stop(struct engine *engine)
 	e->stopped_at = clock_now();
 	e->given_up += native_count_late(e);
 	e->disturbed = native_count_disturbed(e);
-	knock_answer_all(e->store);
+	library_wait_answer_all(e->store);
 	native_stop_agents(e);
 	for (size_t i = 0; i < e->process_count; i++)
 		disarm(e, e->processes[i]);

@@ -14,21 +14,21 @@
 #define AGENTS_AT_ONCE 64
 
 /* A child of fork that has loaded a library. */
-struct native_heir {
+struct forked_child {
 	struct native_process *parent;
 	pid_t pid;
-	uint64_t knocks; /* that it has made */
+	uint64_t waits; /* that it has made */
 };
 
 /* Who was heard and waits: threads that have loaded a library, and programs with the agent. */
 struct native_waiting {
-	bool any_knocks;
-	uint64_t knock;	      /* the last of them */
-	uint64_t knock_heard; /* ... when heirs_hear() was called last */
-	int64_t missing;      /* knocks until then that no process has counted */
-	bool are_known;	      /* those who have knocked: no other need be looked at */
-	struct native_heir *heirs;
-	size_t heir_count, heir_cap;
+	bool any_library;
+	uint64_t asked;	      /* the last of them */
+	uint64_t asked_heard; /* ... when forked_hear() was called last */
+	int64_t missing;      /* waits until then that no process has counted */
+	bool are_known;	      /* those whose threads wait: no other need be looked at */
+	struct forked_child *forked;
+	size_t forked_count, forked_cap;
 	unsigned agent_count;
 	int agents[AGENTS_AT_ONCE]; /* connections; closing one lets its program go on */
 	pid_t pids[AGENTS_AT_ONCE];
@@ -47,7 +47,7 @@ struct native {
 	struct native_children children;
 	struct native_waiting waiting;
 	struct listener listener;
-	struct native_trail trail;
+	struct missed trail;
 	const struct program **parts; /* the program, and its extensions */
 	size_t part_count, part_cap;
 	int timer_fd;		       /* readable when it is time to look at the rings */
@@ -57,7 +57,7 @@ struct native {
 	uint64_t guard_at;	       /* when the sites are looked at next */
 	uint64_t clock_at;	       /* when the kernel's clock is */
 	bool has_other_clock;	       /* than the TSC: clauses that need a time are refused */
-	uint64_t heirs_looked_at;      /* when heirs_look() did */
+	uint64_t forked_looked_at;     /* when forked_look() did */
 	unsigned off;		       /* times that sites were off for a moment */
 	struct native_places left_out; /* sites that cannot be traced, as far as was reported */
 	unsigned late;		       /* programs that began before they were traced */
@@ -91,7 +91,7 @@ struct native {
 int native_open_process(struct native *e, pid_t pid, struct native_process **out, struct diag *d);
 /* May a thread wait for us that has loaded a library? */
 bool native_listens(const struct native *e);
-/* Once one may, its knock makes wait_fd readable. */
+/* Once one may, its wait makes wait_fd readable. */
 void native_start_listening(struct native *e);
 
 /* ---- arm.c */
@@ -159,7 +159,7 @@ bool native_hear(struct engine *engine, waits_fn *fn, void *arg);
 void native_note(struct engine *engine, const struct engine_news *news);
 /* As engine_ops.rearm: what a turn of the loop looks at. */
 int native_rearm(struct engine *engine, struct diag *d);
-/* Files that were mapped without a knock, and of which nothing was said yet. */
+/* Files that were mapped while no thread waited, and of which nothing was said yet. */
 unsigned native_count_late(const struct native *e);
 /* Sites that others have changed since the last look at them. */
 unsigned native_count_disturbed(const struct native *e);

@@ -38,7 +38,7 @@ void native_judge_late(struct native *e, struct native_process *p, struct diag *
 		native_say_late(e, p, d);
 }
 
-struct newcomers {
+struct new_programs {
 	struct native *e;
 	struct diag *d;
 	bool are_early; /* nothing of their programs has run */
@@ -47,7 +47,7 @@ struct newcomers {
 
 /* One without the agent, or whose agent has gone on, is late. Where the machine is busy, the agent
  * may still come. */
-static void judge_newcomer(const struct newcomers *n, struct native_process *p)
+static void judge_new(const struct new_programs *n, struct native_process *p)
 {
 	if (n->are_early)
 		return;
@@ -77,9 +77,9 @@ void native_say_untraced(struct native *e, pid_t pid, int err, const struct diag
 
 /* A process has called exec, or is a child that did. Children of fork have inherited all; and of
  * one that may not be asked any more it is not known whether it has called exec. */
-static void take_newcomer(void *arg, pid_t pid)
+static void take_program(void *arg, pid_t pid)
 {
-	struct newcomers *n = arg;
+	struct new_programs *n = arg;
 	struct native *e = n->e;
 	struct native_process *p;
 	struct diag said = DIAG_INIT;
@@ -92,10 +92,10 @@ static void take_newcomer(void *arg, pid_t pid)
 	if (err && err != -EEXIST) {
 		native_say_untraced(e, pid, err, &said, n->d);
 		if (err != -ESRCH)
-			trail_looked(&e->trail, pid, began);
+			missed_looked(&e->trail, pid, began);
 	}
 	if (!err) {
-		judge_newcomer(n, p);
+		judge_new(n, p);
 		diag_add_all(n->d, &said);
 	}
 	diag_free(&said);
@@ -110,21 +110,21 @@ static int take_known(struct native *e, struct native_process *p, bool has_left,
 }
 
 /* One that is not known yet may be a daemon, whose parents have ended before they were seen. */
-static int take_new(struct native *e, pid_t pid, struct newcomers *newcomers)
+static int take_new(struct native *e, pid_t pid, struct new_programs *new_programs)
 {
-	int err = children_take(&e->children, pid, take_newcomer, newcomers);
+	int err = children_take(&e->children, pid, take_program, new_programs);
 
 	if (err != -ESRCH || !native_agent_was_given(pid, e->options.agent))
 		return err;
-	return children_join(&e->children, pid, take_newcomer, newcomers);
+	return children_join(&e->children, pid, take_program, new_programs);
 }
 
 static int take_agent(struct native *e, int fd, pid_t pid, struct diag *d)
 {
 	bool has_left = native_agent_has_left(fd);
-	struct newcomers newcomers = {e, d, !has_left, has_left};
+	struct new_programs new_programs = {e, d, !has_left, has_left};
 	struct native_process *p = native_find_process(e, pid);
-	int err = p ? take_known(e, p, has_left, d) : take_new(e, pid, &newcomers);
+	int err = p ? take_known(e, p, has_left, d) : take_new(e, pid, &new_programs);
 
 	/* If it has ended, what it was is not known any more. */
 	if (!p && native_agent_has_left(fd))
@@ -249,7 +249,7 @@ int native_answer_agents(struct native *e, struct diag *d)
 	for (unsigned i = 0; i < w->agent_count; i++) {
 		if (!err)
 			err = take_agent(e, w->agents[i], w->pids[i], d);
-		knock_beat(e->store);
+		heartbeat(e->store);
 		close(w->agents[i]);
 	}
 	w->agent_count = 0;
@@ -258,8 +258,8 @@ int native_answer_agents(struct native *e, struct diag *d)
 
 int native_look_for_programs(struct native *e, struct diag *d)
 {
-	struct newcomers newcomers = {e, d, false, false};
+	struct new_programs new_programs = {e, d, false, false};
 
 	return children_look(&e->children, e->options.pid, e->options.follow_forks,
-			     e->options.agent_fd ? PATIENCE : 0, take_newcomer, &newcomers);
+			     e->options.agent_fd ? PATIENCE : 0, take_program, &new_programs);
 }

@@ -59,8 +59,8 @@ void native_process_close(struct native_process *p)
 		free(p->steps[i].all);
 	free(p->steps);
 	free(p->sites);
-	free(p->areas);
-	free(p->parts);
+	free(p->areas.all);
+	free(p->shared.parts);
 	free(p);
 }
 
@@ -83,24 +83,24 @@ static int find_area(struct native_process *p, uint64_t pc, size_t size, struct 
 	size_t usual;
 	int err;
 
-	for (size_t i = 0; i < p->area_count; i++) {
-		*out = &p->areas[i];
+	for (size_t i = 0; i < p->areas.count; i++) {
+		*out = &p->areas.all[i];
 		if (is_near(*out, pc) && (*out)->end - (*out)->next >= size)
 			return 0;
 	}
-	err = array_grow(p->areas, p->area_count, p->area_cap);
+	err = array_grow(p->areas.all, p->areas.count, p->areas.cap);
 	if (err)
 		return err;
 	size += native_blob_size + ALIGN;
-	usual = AREA_FIRST << (p->area_count < AREA_STEPS ? p->area_count : AREA_STEPS);
+	usual = AREA_FIRST << (p->areas.count < AREA_STEPS ? p->areas.count : AREA_STEPS);
 	size = size < usual ? usual - INJECT_MARGIN : size;
 	err = inject_reserve(p->x, pc, size, &a.start);
 	if (err)
 		return err;
 	a.end = a.start + size;
 	a.next = a.start + (native_blob_size + ALIGN - 1) / ALIGN * ALIGN;
-	*out = &p->areas[p->area_count];
-	p->areas[p->area_count++] = a;
+	*out = &p->areas.all[p->areas.count];
+	p->areas.all[p->areas.count++] = a;
 	return 0;
 }
 
@@ -109,7 +109,7 @@ static int find_area(struct native_process *p, uint64_t pc, size_t size, struct 
 static int read_ranges(const struct native_process *p, struct process_page *out)
 {
 	*out = (struct process_page){.pid = (uint64_t)inject_pid(p->x)};
-	return sure_ranges(p->x, out);
+	return stable_ranges(p->x, out);
 }
 
 static bool is_covered(const struct process_page *by, const struct memory_range *r)
@@ -128,17 +128,18 @@ static int write_page(struct native_process *p, const struct process_page *page,
 			   : inject_write_stopped(p->x, at, page, size);
 
 	if (!err)
-		p->page = *page;
+		p->direct.page = *page;
 	return err;
 }
 
 /* Each time after twice as many looks. */
 static bool may_grow(struct native_process *p, const struct process_page *page)
 {
-	if (++p->looks < p->next_look || !memcmp(page, &p->page, sizeof(*page)))
+	if (++p->direct.looks < p->direct.next_look ||
+	    !memcmp(page, &p->direct.page, sizeof(*page)))
 		return false;
-	p->looks = 0;
-	p->next_look = p->next_look ? 2 * p->next_look : FIRST_LOOKS;
+	p->direct.looks = 0;
+	p->direct.next_look = p->direct.next_look ? 2 * p->direct.next_look : FIRST_LOOKS;
 	return true;
 }
 
@@ -149,11 +150,11 @@ int native_process_refresh(struct native_process *p)
 	bool is_right = true;
 	int err = filter_look(p);
 
-	if (err || p->is_heir)
+	if (err || p->forks.is_child)
 		return err;
 	err = read_ranges(p, &page);
-	for (uint64_t i = 0; i < p->page.range_count; i++)
-		is_right &= is_covered(&page, &p->page.ranges[i]);
+	for (uint64_t i = 0; i < p->direct.page.range_count; i++)
+		is_right &= is_covered(&page, &p->direct.page.ranges[i]);
 	if (err || (is_right && !may_grow(p, &page)))
 		return err;
 	return write_page(p, &page, false);
@@ -187,10 +188,10 @@ static void drop_areas(struct native_process *p)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < p->area_count; i++)
-		if (p->areas[i].has_inside)
-			p->areas[kept++] = p->areas[i];
-	p->area_count = kept;
+	for (size_t i = 0; i < p->areas.count; i++)
+		if (p->areas.all[i].has_inside)
+			p->areas.all[kept++] = p->areas.all[i];
+	p->areas.count = kept;
 }
 
 static int say_taken(const struct native_process *p, struct diag *d)
@@ -314,7 +315,7 @@ static struct native_place place_of(const struct native_process *p, const struct
 		.shared = w->shared,
 		.process = w->process,
 		.kept = w->kept,
-		.lang = p->lang,
+		.lang = p->lang.number,
 		.follow = follow,
 		.rseq = w->rseq ? w->rseq : NATIVE_NONE,
 		.tid = w->tid ? w->tid : NATIVE_NONE,
@@ -327,9 +328,9 @@ static struct native_place place_of(const struct native_process *p, const struct
 /* Sites of one image come one after the other. */
 static struct memory_range image_of(struct native_process *p, uint64_t pc)
 {
-	if (pc < p->image.start || pc >= p->image.end)
-		p->image = sure_image(p->x, pc);
-	return p->image;
+	if (pc < p->direct.image.start || pc >= p->direct.image.end)
+		p->direct.image = stable_image(p->x, pc);
+	return p->direct.image;
 }
 
 /* Generate once to know the size, if it does not fit where there was room for the usual. */
@@ -374,7 +375,7 @@ static int write_chunks(struct native_process *p, const struct native_store *s)
 {
 	struct kept_page kept;
 
-	native_store_chunks(s, p->has_all, &kept);
+	native_store_chunks(s, p->shared.is_whole, &kept);
 	return inject_write(p->x, inject_world(p->x)->kept + offsetof(struct kept_page, chunks),
 			    kept.chunks, s->program->map_count * sizeof(kept.chunks[0]));
 }
@@ -428,22 +429,22 @@ static int share_parts(struct native_process *p, const struct native_store *s)
 {
 	size_t count = 0;
 
-	free(p->parts);
-	p->parts = calloc(2 * (size_t)s->program->map_count + 1, sizeof(*p->parts));
-	if (!p->parts)
+	free(p->shared.parts);
+	p->shared.parts = calloc(2 * (size_t)s->program->map_count + 1, sizeof(*p->shared.parts));
+	if (!p->shared.parts)
 		return -ENOMEM;
-	p->has_all = takes_all(inject_pid(p->x), s);
+	p->shared.is_whole = takes_all(inject_pid(p->x), s);
 	for (uint32_t i = 0; i < s->program->map_count; i++) {
 		const struct native_pieces *map = &s->pieces[i];
 		const struct native_piece *pieces[] = {&map->entries, &map->cells};
-		bool whole = p->has_all && !map->is_later;
+		bool whole = p->shared.is_whole && !map->is_later;
 
 		for (unsigned k = 0; k < COUNT(pieces); k++)
 			if (pieces[k]->size)
-				p->parts[count++] = (struct inject_part){
+				p->shared.parts[count++] = (struct inject_part){
 					pieces[k]->at, whole ? pieces[k]->most : pieces[k]->size};
 	}
-	inject_share(p->x, p->parts, count, s->layout.size);
+	inject_share(p->x, p->shared.parts, count, s->layout.size);
 	return 0;
 }
 
@@ -475,23 +476,24 @@ static int arm(struct native_process *p, const struct native_store *s, bool foll
 	if (!err && !p->is_ready)
 		err = first_page(p, s);
 	p->is_ready |= !err;
-	p->image = (struct memory_range){0, 0};
+	p->direct.image = (struct memory_range){0, 0};
 	for (size_t i = 0; i < p->count && !err; i++)
 		if (p->sites[i].form != INJECT_NONE && p->steps[i].count > p->steps[i].done)
 			err = make_trampoline(p, s, i, place, d);
-	if (!err && p->expects_library && !p->knocks)
-		err = knock_add(p, s, d);
-	/* Threads that knock make system calls, too, when there are no probes yet. */
-	if (!err && !p->looked_at_libc && p->count) {
+	if (!err && p->files.may_come && !p->loader.waits)
+		err = library_wait_add(p, s, d);
+	/* Threads that have loaded a library make system calls, too, when there are no probes yet.
+	 */
+	if (!err && !p->calls.is_libc_done && p->count) {
 		size_t before = p->count;
 
 		err = libc_add(p, s, d);
-		p->looked_at_libc = p->count > before; /* else it may not be mapped yet */
+		p->calls.is_libc_done = p->count > before; /* else it may not be mapped yet */
 	}
 	if (!err)
 		err = inject_enable(p->x, p->sites, p->count, d);
 	if (!err)
-		knock_judge(p);
+		library_wait_judge(p);
 	return err;
 }
 
@@ -528,9 +530,9 @@ unsigned native_process_renew(struct native_process *p)
 
 bool native_process_lacks_semaphores(struct native_process *p)
 {
-	bool lacks = p->has_semaphores;
+	bool lacks = p->found.semaphores;
 
-	p->has_semaphores = false;
+	p->found.semaphores = false;
 	for (size_t i = 0; i < p->count; i++)
 		lacks |= inject_lacks_semaphore(p->x, &p->sites[i]);
 	return lacks;

@@ -17,7 +17,7 @@ struct native_steps {
 	struct native_step *all;
 	size_t count, cap;
 	size_t done; /* of these the trampoline has */
-	struct native_turn turn;
+	struct remapped_site turn;
 };
 
 /* Memory for trampolines. */
@@ -27,50 +27,95 @@ struct native_area {
 	bool has_inside; /* the functions of inside.h are at its start */
 };
 
+struct native_areas {
+	struct native_area *all;
+	size_t count, cap;
+};
+
+/* Its files: which attachments have none mapped yet. */
+struct native_files {
+	bool are_missing;	  /* there are attachments whose files are not mapped yet */
+	bool may_come;		  /* one of these may be loaded later, or another one again */
+	const struct file *stays; /* of an attachment: it is mapped for good; NULL */
+};
+
+/* The shared memory, as it has mapped it. */
+struct native_shared {
+	struct inject_part *parts; /* owned */
+	bool is_whole;		   /* since its code cannot map more */
+};
+
+/* What its trampolines read without asking. */
+struct native_direct {
+	struct process_page page;  /* as it was written last */
+	unsigned looks, next_look; /* since then; when more memory may be added */
+	struct memory_range image; /* of the site that was looked at last */
+};
+
+/* Its dynamic loader: a thread that has loaded a library waits until the tracer has looked. */
+struct native_loader {
+	bool waits;	      /* it does */
+	bool is_unheard;      /* it cannot be made to, though it calls the function */
+	bool is_unanswered;   /* of its waits, some were not answered */
+	uint64_t heard;	      /* of its waits, so many */
+	uint64_t state;	      /* address of a word that is 0 when the loader is idle */
+	uint64_t later_at;    /* when files were seen for which no thread waits; 0: none */
+	uint64_t later_waits; /* ... and how many waits there had been by then */
+};
+
+/* System calls of trampolines: what forbids them, and where that would be seen. */
+struct native_calls {
+	bool are_forbidden;   /* it has a seccomp filter: the word of its kept page is 1 */
+	bool may_be_filtered; /* ... since it may make one at any moment, unseen */
+	bool makes_pages;     /* it has an userfaultfd(2): no calls either */
+	bool is_libc_done;    /* its C library was looked at */
+	bool lacks_filters;   /* that cannot be changed where it makes filters */
+	bool lacks_children;  /* nor where it makes children that share the memory */
+};
+
+/* Its number among the places of language runtimes (struct lang_place). */
+struct native_lang {
+	uint64_t number;
+	bool is_given;
+};
+
+/* Children of fork, which have their parent's sites. */
+struct native_forks {
+	bool is_child;	   /* it is one, with the process page that it has */
+	bool is_over;	   /* it had ended when forked_look() looked ... */
+	bool has_children; /* ... and has such children */
+};
+
+/* What was found while its sites were planned and looked at. */
+struct native_found {
+	unsigned rereads;  /* of its mappings, as something was where a jump would lead */
+	unsigned lost;	   /* sites: native_process_lost(), as far as was reported */
+	unsigned shadowed; /* sites with a breakpoint, when they were looked at last */
+	bool semaphores;   /* that are not raised yet */
+	bool is_crowded;   /* a site is mapped at more than NATIVE_MAPPED_MOST addresses */
+};
+
 struct native_process {
 	struct inject *x;
 	struct inject_site *sites;
 	size_t count, cap;
 	struct native_steps *steps; /* of each site */
 	size_t steps_cap;
-	struct native_area *areas;
-	size_t area_count, area_cap;
-	bool has_waiting;	   /* there are attachments whose files are not mapped yet */
-	bool expects_library;	   /* one of these may be loaded later, or another one again */
-	const struct file *stays;  /* of an attachment: it is mapped for good; NULL */
-	struct inject_part *parts; /* owned: of the shared memory, that it maps */
-	bool has_all;		   /* ... whole, since its code cannot map more */
-	struct process_page page;  /* as it was written last */
-	unsigned looks, next_look; /* since then; when more memory may be added */
-	struct memory_range image; /* of the site that was looked at last */
-	bool is_ready;		   /* its process page is written */
-	bool is_waiting;	   /* for us, in its agent: it may be stopped all the time */
-	uint64_t lang;		   /* number of its program's struct lang_place ... */
-	bool has_lang;		   /* ... if it was given one */
-	bool knocks;		   /* a thread that has loaded a library waits for us */
-	uint64_t knocks_heard;	   /* of its knocks, so many */
-	bool has_knocked;	   /* and some of them were not answered */
-	bool is_heir;		   /* a child of fork, with the process page that it has */
-	bool is_over, has_heirs;   /* it had ended when heirs_look() looked; it has such children */
-	uint64_t loader_state;	   /* address of a word that is 0 when the loader is idle */
-	uint64_t late_at;	   /* when it was found without its agent; 0: it has come */
-	uint64_t later_at;	   /* when files were seen for which no thread waits; 0: none */
-	uint64_t later_knocks;	   /* ... and how many knocks there had been by then */
-	bool no_calls;		   /* it has a seccomp filter: the word of its kept page is 1 */
-	bool expects_filter;	   /* ... since it may make one at any moment, unseen */
-	bool makes_pages;	   /* it has an userfaultfd(2): no calls either */
-	bool lacks_filters;	   /* ... by the C library, which cannot be changed there */
-	bool lacks_children;	   /* nor where it makes children that share the memory */
-	bool lacks_knocks;	   /* nor can its loader, though it calls the function */
-	bool looked_at_libc;
-	unsigned rereads;    /* of its mappings, as something was where a jump would lead */
-	unsigned lost;	     /* sites: native_process_lost(), as far as was reported */
-	bool has_semaphores; /* that were found, and are not raised yet */
-	bool is_crowded;     /* a site is mapped at more than NATIVE_MAPPED_MOST addresses */
-	bool has_execed;     /* its number is that of another program by now */
-	bool is_shut;	     /* it cannot be looked at any more, only its memory */
-	unsigned own;	     /* of the sites, those that are not of probes */
-	unsigned shadowed;   /* those with a breakpoint, when they were looked at last */
+	unsigned own; /* of the sites, those that are not of probes */
+	struct native_areas areas;
+	struct native_files files;
+	struct native_shared shared;
+	struct native_direct direct;
+	struct native_loader loader;
+	struct native_calls calls;
+	struct native_lang lang;
+	struct native_forks forks;
+	struct native_found found;
+	uint64_t late_at; /* when it was found without its agent; 0: it has come */
+	bool is_ready;	  /* its process page is written */
+	bool is_waiting;  /* for us, in its agent: it may be stopped all the time */
+	bool has_execed;  /* its number is that of another program by now */
+	bool is_shut;	  /* it cannot be looked at any more, only its memory */
 };
 
 /* Errors and messages are those of inject_open(). */

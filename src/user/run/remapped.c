@@ -15,7 +15,7 @@ static bool is_gone(const struct native_process *p, size_t site)
 
 static bool is_back(const struct native_process *p, size_t site)
 {
-	const struct native_turn *turn = &p->steps[site].turn;
+	const struct remapped_site *turn = &p->steps[site].turn;
 
 	return turn->rests && inject_file_at(p->x, p->sites[site].pc) == turn->inode;
 }
@@ -31,12 +31,12 @@ static int resume(struct native_process *p, size_t site)
 }
 
 /* ORDER: what the sites of one file took is free before those of the next are planned. */
-int turns_take(struct native_process *p)
+int remapped_take(struct native_process *p)
 {
 	int err = 0, count = 0;
 
 	for (size_t i = 0; i < p->count && !err; i++) {
-		struct native_turn *turn = &p->steps[i].turn;
+		struct remapped_site *turn = &p->steps[i].turn;
 
 		if (!turn->inode || turn->rests || !is_gone(p, i))
 			continue;

@@ -9,13 +9,13 @@
 struct native_process;
 
 /* Of one site. */
-struct native_turn {
+struct remapped_site {
 	uint64_t inode; /* of its file; 0: a place of the process that stays */
 	bool rests;	/* another file is mapped where it was */
 };
 
 /* Sites whose file has gone for another one rest, those whose file is back are planned anew. How
  * many came back; -ENOMEM. To be called after inject_reread(), before sites are added. */
-int turns_take(struct native_process *p);
+int remapped_take(struct native_process *p);
 
 #endif

@@ -68,9 +68,9 @@ static int plan_site(struct native_process *p, struct inject_site *site)
 	int err = inject_plan(p->x, site);
 
 	for (unsigned i = 0; i < REREADS && !err && inject_is_lost(p->x, site) &&
-			     site->form == INJECT_NONE && p->rereads < REREADS_ALL;
+			     site->form == INJECT_NONE && p->found.rereads < REREADS_ALL;
 	     i++) {
-		p->rereads++;
+		p->found.rereads++;
 		native_process_pause();
 		err = inject_reread(p->x);
 		if (!err)
@@ -98,7 +98,7 @@ static int add_site(struct native_process *p, const struct attach *at, uint64_t 
 static void find_semaphore(struct native_process *p, struct inject_site *s, const struct attach *at)
 {
 	s->semaphore = inject_find_data(p->x, at->file->inode, at->sema_offset, s->pc);
-	p->has_semaphores |= s->semaphore != 0;
+	p->found.semaphores |= s->semaphore != 0;
 }
 
 /* The sites of an attachment, planned: how many; their numbers in `out`. */
@@ -111,7 +111,7 @@ static int find_sites(struct native_process *p, const struct attach *at, size_t 
 
 	if (count > MAPPED_MOST) {
 		count = MAPPED_MOST;
-		p->is_crowded = true;
+		p->found.is_crowded = true;
 	}
 	for (unsigned i = 0; i < count; i++) {
 		struct inject_site *s = find_site(p, at->file->inode, addresses[i]);

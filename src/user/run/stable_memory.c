@@ -109,7 +109,7 @@ static struct memory_range find_run(struct run *r, struct str maps)
 	return (struct memory_range){0, 0};
 }
 
-struct memory_range sure_image(struct inject *x, uint64_t pc)
+struct memory_range stable_image(struct inject *x, uint64_t pc)
 {
 	struct run r = {.x = x, .pc = pc};
 	struct memory_range out = {0, 0};
@@ -147,7 +147,7 @@ static int take_stack(void *arg, const struct mapped_file *m)
 }
 
 /* The stack is above all images. */
-int sure_ranges(struct inject *x, struct process_page *out)
+int stable_ranges(struct inject *x, struct process_page *out)
 {
 	struct memory_range stack = {0, 0}, program = {0, 0};
 	struct buf maps = BUF_INIT;

@@ -10,9 +10,9 @@ struct inject;
 
 /* The program that the process runs and its main thread's stack, into the ranges of the page; all
  * else of it is kept. -ESRCH, -ENOMEM. */
-int sure_ranges(struct inject *x, struct process_page *out);
+int stable_ranges(struct inject *x, struct process_page *out);
 /* The image that the code at `pc` belongs to, uninitialised data included: unmapping it takes
  * the code away, too. start 0: none was found. */
-struct memory_range sure_image(struct inject *x, uint64_t pc);
+struct memory_range stable_image(struct inject *x, uint64_t pc);
 
 #endif

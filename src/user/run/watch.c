@@ -20,7 +20,8 @@
 #define CLOCK_NS      UINT64_C(1000000000) /* between looks at what the kernel has for a clock */
 #define GUARD_NS      100000000u	   /* between two looks at the sites' bytes */
 #define GUARD_EACH_NS 3000000u		   /* ... for each process */
-#define KNOCK_NS      1000000000u /* from the end of a loader's work to its knock, on a busy CPU */
+#define LIBRARY_WAIT_NS \
+	1000000000u /* from the end of a loader's work to the wait of its thread, on a busy CPU */
 
 /* How many of its sites have a breakpoint; *gone: sites whose image was unloaded. */
 static unsigned look_at_sites(struct native_process *p, unsigned *gone)
@@ -40,22 +41,23 @@ static unsigned look_at_sites(struct native_process *p, unsigned *gone)
 
 static void say_shadowed(struct native_process *p, unsigned shadowed, struct diag *d)
 {
-	if (shadowed > p->shadowed)
+	if (shadowed > p->found.shadowed)
 		diag_warn(
 			d, "user-mode-shadowed",
 			"a debugger or a kernel uprobe has put breakpoints on %u site%s of process "
 			"%d: events there are missed until they are removed",
 			shadowed, shadowed == 1 ? "" : "s", (int)inject_pid(p->x));
-	p->shadowed = shadowed;
+	p->found.shadowed = shadowed;
 }
 
-/* Sites were off that had no breakpoint when they were looked at last. Where threads knock, a
- * library was just loaded again, and its sites are enabled before any of its code runs. */
+/* Sites were off that had no breakpoint when they were looked at last. Where threads wait
+ * for us, a library was just loaded again, and its sites are enabled before any of its code runs.
+ */
 static void say_off(struct native *e, const struct native_process *p, unsigned off, struct diag *d)
 {
-	if (p->knocks || off <= p->shadowed || e->off++)
+	if (p->loader.waits || off <= p->found.shadowed || e->off++)
 		return;
-	off -= p->shadowed;
+	off -= p->found.shadowed;
 	diag_warn(
 		d, "user-mode-off",
 		"a debugger or a kernel uprobe had put breakpoints on %u site%s of process %d for "
@@ -65,7 +67,7 @@ static void say_off(struct native *e, const struct native_process *p, unsigned o
 
 static void say_later(struct native *e, struct native_process *p, struct diag *d)
 {
-	p->later_at = 0;
+	p->loader.later_at = 0;
 	if (e->later++ == 0)
 		diag_warn(d, "user-mode-later",
 			  "process %d has mapped a file with probes: tracing these begins some "
@@ -73,24 +75,26 @@ static void say_later(struct native *e, struct native_process *p, struct diag *d
 			  (int)inject_pid(p->x));
 }
 
-/* Files are traced now that were mapped after `knocks`. If the loader did that, a thread knocks
- * after that, before it runs code of them, or waits already: then nothing was missed. */
-static void expect_knock(struct native *e, struct native_process *p, uint64_t knocks,
-			 struct diag *d)
+/* Files are traced now that were mapped when there had been `waits`. If the loader did that, a
+ * thread waits after that, before it runs code of them, or does already: then nothing was missed.
+ */
+static void expect_library_wait(struct native *e, struct native_process *p, uint64_t waits,
+				struct diag *d)
 {
-	if (!p->knocks) {
+	if (!p->loader.waits) {
 		say_later(e, p, d);
-	} else if (!p->later_at && knocks <= p->knocks_heard && !knock_follows(p, knocks)) {
-		p->later_at = clock_now();
-		p->later_knocks = knocks;
+	} else if (!p->loader.later_at && waits <= p->loader.heard &&
+		   !library_wait_follows(p, waits)) {
+		p->loader.later_at = clock_now();
+		p->loader.later_waits = waits;
 	}
 }
 
 static void judge_later(struct native *e, struct native_process *p, struct diag *d)
 {
-	if (p->later_at && knock_follows(p, p->later_knocks))
-		p->later_at = 0;
-	else if (p->later_at && clock_now() - p->later_at > KNOCK_NS)
+	if (p->loader.later_at && library_wait_follows(p, p->loader.later_waits))
+		p->loader.later_at = 0;
+	else if (p->loader.later_at && clock_now() - p->loader.later_at > LIBRARY_WAIT_NS)
 		say_later(e, p, d);
 }
 
@@ -105,7 +109,7 @@ static unsigned count_disturbed(const struct native_process *p)
 
 		count += state == SITE_SHADOWED || state == SITE_OFF;
 	}
-	return count > p->shadowed ? count - p->shadowed : 0;
+	return count > p->found.shadowed ? count - p->found.shadowed : 0;
 }
 
 unsigned native_count_disturbed(const struct native *e)
@@ -126,7 +130,7 @@ unsigned native_count_late(const struct native *e)
 		const struct native_process *p = e->processes[i];
 
 		count += (p->late_at && p->count) ||
-			 (p->later_at && !knock_follows(p, p->later_knocks));
+			 (p->loader.later_at && !library_wait_follows(p, p->loader.later_waits));
 	}
 	return count;
 }
@@ -149,22 +153,22 @@ static int say_left_out(struct native *e, struct native_process *p, struct diag 
  * than all else. */
 static bool awaits_library(struct native *e, const struct native_process *p)
 {
-	return p->expects_library && loads_may_come(&e->loads, inject_pid(p->x));
+	return p->files.may_come && loads_may_come(&e->loads, inject_pid(p->x));
 }
 
 static int look_at_files(struct native *e, struct native_process *p, bool is_early, struct diag *d)
 {
 	size_t before = p->count;
 	bool is_new = !p->is_ready, wants_more;
-	uint64_t knocks = p->knocks ? knock_count(p) : 0;
+	uint64_t waits = p->loader.waits ? library_wait_count(p) : 0;
 	int err = inject_reread(p->x), turned = 0;
 
-	knock_beat(e->store);
+	heartbeat(e->store);
 	if (!err)
-		turned = turns_take(p);
+		turned = remapped_take(p);
 	if (turned < 0)
 		err = turned;
-	p->has_waiting = false;
+	p->files.are_missing = false;
 	for (size_t i = 0; i < e->part_count && !err; i++)
 		err = native_add_clauses(p, e->parts[i]);
 	if (!err && (p->count > before || turned))
@@ -173,7 +177,7 @@ static int look_at_files(struct native *e, struct native_process *p, bool is_ear
 		native_langs_see(e, p);
 	wants_more = native_process_lacks_semaphores(p) ||
 		     (is_early &&
-		      ((is_new && awaits_library(e, p)) || (p->count && !p->looked_at_libc)));
+		      ((is_new && awaits_library(e, p)) || (p->count && !p->calls.is_libc_done)));
 	if (err || (p->count == before && !wants_more && !turned &&
 		    !(is_early && native_process_renew(p))))
 		return err;
@@ -181,7 +185,7 @@ static int look_at_files(struct native *e, struct native_process *p, bool is_ear
 	err = native_arm(e, p, d);
 	p->is_waiting = false;
 	if (!is_early && !is_new && !err)
-		expect_knock(e, p, knocks, d);
+		expect_library_wait(e, p, waits, d);
 	return err;
 }
 
@@ -198,7 +202,7 @@ int native_look_at_files(struct native *e, struct native_process *p, bool is_ear
 	int err = look_at_files(e, p, is_early, d);
 
 	if (!err && was_there(p))
-		trail_looked(&e->trail, inject_pid(p->x), began);
+		missed_looked(&e->trail, inject_pid(p->x), began);
 	return err;
 }
 
@@ -206,15 +210,15 @@ static void drop_ended(struct native *e, struct diag *d)
 {
 	size_t kept = e->process_count ? 1 : 0;
 
-	heirs_look(e);
+	forked_look(e);
 	for (size_t i = 1; i < e->process_count; i++) {
 		struct native_process *p = e->processes[i];
 
-		if (!inject_has_ended(p->x) || heirs_remain(e, p)) {
+		if (!inject_has_ended(p->x) || forked_remain(e, p)) {
 			e->processes[kept++] = p;
 			continue;
 		}
-		e->given_up += p->later_at != 0;
+		e->given_up += p->loader.later_at != 0;
 		if (p->late_at)
 			native_say_late(e, p, d);
 		native_process_close(p);
@@ -258,22 +262,22 @@ static int look_at(struct native *e, struct native_process *p, look_fn *look, st
 	return err == -ENOMEM ? err : 0;
 }
 
-/* Images come and go, and from the first time on threads knock. */
+/* Images come and go, and from the first time on threads wait that load them. */
 static int guard(struct native *e, struct native_process *p, struct diag *d)
 {
 	unsigned gone, off;
-	int err = inject_reread(p->x), turned = err ? err : turns_take(p);
+	int err = inject_reread(p->x), turned = err ? err : remapped_take(p);
 
 	if (turned < 0)
 		return turned;
-	knock_beat(e->store);
+	heartbeat(e->store);
 	off = native_process_renew(p);
 	if (off || turned || native_process_lacks_semaphores(p))
 		err = native_arm(e, p, d);
 	say_off(e, p, off, d);
 	say_shadowed(p, look_at_sites(p, &gone), d);
-	if (gone && !p->knocks && !p->has_waiting && !err) {
-		p->has_waiting = p->expects_library = true;
+	if (gone && !p->loader.waits && !p->files.are_missing && !err) {
+		p->files.are_missing = p->files.may_come = true;
 		err = native_arm(e, p, d);
 	}
 	native_process_refresh(p);
@@ -295,18 +299,18 @@ static int guard_all(struct native *e, struct diag *d)
 }
 
 /* While it waits for the answer: when it has ended, it cannot be asked any more. */
-static int look_after_knock(struct native *e, struct native_process *p, struct diag *d)
+static int look_after_wait(struct native *e, struct native_process *p, struct diag *d)
 {
-	bool has_knocked = p->has_knocked || !e->waiting.are_known;
+	bool has_waited = p->loader.is_unanswered || !e->waiting.are_known;
 
 	judge_later(e, p, d);
-	p->has_knocked = false;
-	return p->knocks && has_knocked ? native_look_at_files(e, p, true, d) : 0;
+	p->loader.is_unanswered = false;
+	return p->loader.waits && has_waited ? native_look_at_files(e, p, true, d) : 0;
 }
 
 static int look_for_files(struct native *e, struct native_process *p, struct diag *d)
 {
-	return p->has_waiting ? native_look_at_files(e, p, false, d) : 0;
+	return p->files.are_missing ? native_look_at_files(e, p, false, d) : 0;
 }
 
 static int look_at_all(struct native *e, look_fn *look, struct diag *d)
@@ -391,7 +395,7 @@ void native_note(struct engine *engine, const struct engine_news *news)
 		return;
 	}
 	if (news->kind != NEWS_MAPPED)
-		trail_ended(&e->trail, news->pid);
+		missed_ended(&e->trail, news->pid);
 	else if (!is_after)
 		at = find_attach(e, news);
 	if (news->kind == NEWS_EXEC) {
@@ -400,7 +404,7 @@ void native_note(struct engine *engine, const struct engine_news *news)
 	}
 	if (!at || is_armed_there(e, news))
 		return;
-	trail_mapped(&e->trail, news, at);
+	missed_mapped(&e->trail, news, at);
 	children_meet(&e->children, news->pid); /* without memory it counts as missed */
 }
 
@@ -413,36 +417,36 @@ bool native_hear(struct engine *engine, waits_fn *fn, void *arg)
 
 	if (!e->is_attached || e->is_stopped)
 		return false;
-	knock_beat(e->store);
+	heartbeat(e->store);
 	listener_clear(&e->listener);
-	w->any_knocks = knock_is_heard(e->store, &w->knock);
+	w->any_library = library_wait_is_asked(e->store, &w->asked);
 	native_accept_agents(e);
 	/* Which of them it is that has loaded a library is not said. */
-	for (size_t i = 0; i < e->process_count && w->any_knocks; i++)
-		if (e->processes[i]->knocks && !inject_has_ended(e->processes[i]->x))
+	for (size_t i = 0; i < e->process_count && w->any_library; i++)
+		if (e->processes[i]->loader.waits && !inject_has_ended(e->processes[i]->x))
 			fn(arg, inject_pid(e->processes[i]->x));
-	if (w->any_knocks)
-		heirs_hear(e);
-	for (size_t i = 0; i < w->heir_count; i++)
-		fn(arg, w->heirs[i].pid);
+	if (w->any_library)
+		forked_hear(e);
+	for (size_t i = 0; i < w->forked_count; i++)
+		fn(arg, w->forked[i].pid);
 	for (unsigned i = 0; i < w->agent_count; i++)
 		fn(arg, w->pids[i]);
-	return w->any_knocks || w->agent_count;
+	return w->any_library || w->agent_count;
 }
 
 /* Threads that have loaded a library. */
-static int answer_knocks(struct native *e, struct diag *d)
+static int answer_library_waits(struct native *e, struct diag *d)
 {
 	int err;
 
-	if (!e->waiting.any_knocks)
+	if (!e->waiting.any_library)
 		return 0;
-	err = heirs_take(e, d);
+	err = forked_take(e, d);
 	if (!err)
-		err = look_at_all(e, look_after_knock, d);
-	e->waiting.any_knocks = false;
-	knock_answer(e->store, e->waiting.knock);
-	knock_beat(e->store);
+		err = look_at_all(e, look_after_wait, d);
+	e->waiting.any_library = false;
+	library_wait_answer(e->store, e->waiting.asked);
+	heartbeat(e->store);
 	return err;
 }
 
@@ -479,7 +483,7 @@ int native_rearm(struct engine *engine, struct diag *d)
 
 	if (!e->is_attached || e->is_stopped)
 		return 0;
-	err = answer_knocks(e, d);
+	err = answer_library_waits(e, d);
 	if (!err)
 		err = native_answer_agents(e, d);
 	if (err || at < e->look_at)
