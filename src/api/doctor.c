@@ -15,7 +15,7 @@
 #include "engine/bpf/kernel/features.h"
 #include "engine/bpf/kernel/rights.h"
 #include "symbols/maps.h"
-#include "user/memory/clock.h"
+#include "user/memory/shared_clock.h"
 #include "user/patch/inject.h"
 #include "user/run/native.h"
 

@@ -16,7 +16,7 @@
 #include "session/images.h"
 #include "symbols/symbols.h"
 #include "unwind/tables.h"
-#include "user/run/agent.h"
+#include "user/run/agent_socket.h"
 
 /* ---- child.c: The command of `-c`: started stopped, let go once everything is attached. It is a
  * child of ours under ptrace only until then. If we die before its exec, so does it; after that it

@@ -3,9 +3,9 @@
  * code_finish_native() resolves them. Errors are sticky: after an allocation has failed the calls
  * do nothing, and code_finish_native() returns the error.
  *
- * code.c has bytes and labels, and a file for each CPU, x86_64.c and aarch64.c, has the verbs; the
- * one that is built is for the CPU that Nopal runs on. A verb is one instruction where the CPU has
- * it, else a few, which then may change two registers that only the assembler uses.
+ * code.c has bytes and labels, and a file for each CPU, asm_x86_64.c and asm_aarch64.c, has the
+ * verbs; the one that is built is for the CPU that Nopal runs on. A verb is one instruction where
+ * the CPU has it, else a few, which then may change two registers that only the assembler uses.
  *
  * The code remembers which general registers were written, so that a trampoline can save exactly
  * these and no others. */

@@ -8,7 +8,7 @@
 #include "engine/engine.h"
 #include "engine/interp/interp.h"
 #include "user/inside/inside.h"
-#include "user/memory/clock.h"
+#include "user/memory/shared_clock.h"
 
 /* Who sends records with data, which are lost when there is no room. Others, such as those of
  * print() and exit(), are small and few, and are never lost. */
@@ -74,7 +74,7 @@ struct native_store {
 	const struct program *program;
 	struct hit hit; /* of the tracer itself, for calls of inside.h */
 	struct ring_cursor *rings;
-	uint32_t *heap; /* rings with a record, the oldest first; ring.c */
+	uint32_t *heap; /* rings with a record, the oldest first; rings.c */
 	uint32_t heap_count;
 	char *bounce; /* a record, out of reach of the target */
 	size_t bounce_size;
@@ -112,14 +112,14 @@ bool native_store_is_stopped(const struct native_store *s);
  * them for the first time while a probe is hit. *size: 0 if the program sends no records. */
 uint64_t native_store_first_pages(const struct native_store *s, uint32_t cpu, size_t *size);
 
-/* ---- ring.c: records. They come out in the order of their time, over all rings. */
+/* ---- rings.c: records. They come out in the order of their time, over all rings. */
 
 /* May a thread, by its number as its process sees it, still finish a record? */
 typedef bool is_alive_fn(void *arg, uint32_t tid);
 
 /* Hand over every record that was complete when this was called; their number, or -errno, or what
  * `fn` returned. Records whose writer `is_alive` denies are skipped and counted as lost; NULL: all
- * are alive. So are those that hold up a ring (ring.c). Scratch frames of threads that are not
+ * are alive. So are those that hold up a ring (rings.c). Scratch frames of threads that are not
  * alive become free. */
 int native_ring_drain(struct native_store *s, record_fn *fn, void *arg, is_alive_fn *is_alive,
 		      void *alive_arg);

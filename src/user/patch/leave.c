@@ -15,8 +15,8 @@
 #include "user/patch/patch.h"
 #include "user/patch/plan.h"
 #include "user/ptrace/remote.h"
-#include "user/ptrace/search.h"
 #include "user/ptrace/threads.h"
+#include "user/ptrace/word_search.h"
 
 struct session {
 	uint64_t ledger;

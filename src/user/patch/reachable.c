@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "arch/arch.h"
-#include "user/patch/function.h"
+#include "user/patch/eh_frame.h"
 #include "user/patch/plan.h"
 
 #define FUNCTION_MOST (1u << 20) /* bytes that are looked through */

@@ -1,5 +1,5 @@
 /* What differs between CPUs: the registers of a stopped thread, and the stub in which it makes
- * system calls for us. x86_64.c and aarch64.c. */
+ * system calls for us. cpu_x86_64.c and cpu_aarch64.c. */
 #ifndef NOPAL_USER_PTRACE_CPU_H
 #define NOPAL_USER_PTRACE_CPU_H
 

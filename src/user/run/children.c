@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "symbols/maps.h"
-#include "user/run/agent.h"
+#include "user/run/agent_socket.h"
 
 void children_free(struct native_children *f)
 {

@@ -3,7 +3,7 @@
 #ifndef NOPAL_USER_RUN_FILTER_H
 #define NOPAL_USER_RUN_FILTER_H
 
-#include "user/run/libc.h"
+#include "user/run/libc_code.h"
 
 /* Has its main thread one by now? Then p->no_calls, and its kept page says so. */
 int filter_look(struct native_process *p);

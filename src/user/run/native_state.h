@@ -1,5 +1,5 @@
-/* What the files of the native engine share: native.c opens, runs and stops it, arm.c makes sites
- * of the program's attachments, watch.c looks at the traced processes while it runs. */
+/* What the files of the native engine share: native.c opens, runs and stops it, arm_sites.c makes
+ * sites of the program's attachments, watch.c looks at the traced processes while it runs. */
 #ifndef NOPAL_USER_RUN_NATIVE_STATE_H
 #define NOPAL_USER_RUN_NATIVE_STATE_H
 
@@ -94,7 +94,7 @@ bool native_listens(const struct native *e);
 /* Once one may, its wait makes wait_fd readable. */
 void native_start_listening(struct native *e);
 
-/* ---- arm.c */
+/* ---- arm_sites.c */
 
 /* Sites of a program, and those that cannot be traced somewhere. */
 struct native_left_out {
@@ -120,7 +120,7 @@ void native_left_out_free(struct native_left_out *left);
 /* Arm the sites that were added. A process that has ended is all right. */
 int native_arm(struct native *e, struct native_process *p, struct diag *d);
 
-/* ---- lang.c */
+/* ---- lang_places.c */
 
 /* A process that is armed for the first time has a place of its own for what follows. */
 void native_langs_number(struct native *e, struct native_process *p, struct diag *d);

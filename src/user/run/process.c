@@ -14,7 +14,7 @@
 #include "user/patch/limits.h"
 #include "user/patch/map.h"
 #include "user/run/filter.h"
-#include "user/run/libc.h"
+#include "user/run/libc_code.h"
 #include "user/run/library_wait.h"
 #include "user/run/stable_memory.h"
 

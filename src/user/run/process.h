@@ -166,7 +166,7 @@ int native_process_disarm(struct native_process *p, struct diag *d);
  * if more was mapped. To be called ten times a second. */
 int native_process_refresh(struct native_process *p);
 
-/* ---- what sites.c and process.c share */
+/* ---- what process_sites.c and process.c share */
 
 /* A moment, in which what a process is about to do may be done. */
 void native_process_pause(void);

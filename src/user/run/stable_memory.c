@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "symbols/maps.h"
-#include "user/patch/function.h"
+#include "user/patch/eh_frame.h"
 #include "user/ptrace/tracee.h"
 
 #define NO_ADDRESS UINT64_MAX

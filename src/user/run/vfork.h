@@ -2,7 +2,7 @@
 #ifndef NOPAL_USER_RUN_VFORK_H
 #define NOPAL_USER_RUN_VFORK_H
 
-#include "user/run/libc.h"
+#include "user/run/libc_code.h"
 
 /* Code for LIBC_VFORK of a process with rseq: it lets children see that the CPU is not theirs that
  * their memory names. x86-64. */

@@ -1,5 +1,5 @@
-/* The TSC as CLOCK_MONOTONIC. Traced processes multiply with what clock.c last wrote; a call of
- * clock_gettime would cost them more than all the rest.
+/* The TSC as CLOCK_MONOTONIC. Traced processes multiply with what shared_clock.c last wrote; a call
+ * of clock_gettime would cost them more than all the rest.
  *
  * A sample is a reading of both clocks at one moment, known to some 20 ns. Their rate comes from
  * two samples: the further they are apart, the better it is known, and the longer it may be used.
@@ -7,7 +7,7 @@
  * a second: the kernel steers CLOCK_MONOTONIC, too. The line never jumps: a new one begins where
  * the old one has got to, and its slope leads it to where the clock will be at the next correction.
  */
-#include "user/memory/clock.h"
+#include "user/memory/shared_clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

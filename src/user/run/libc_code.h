@@ -1,6 +1,6 @@
 /* Places in the C library of a traced process where code of ours is run, too. */
-#ifndef NOPAL_USER_RUN_LIBC_H
-#define NOPAL_USER_RUN_LIBC_H
+#ifndef NOPAL_USER_RUN_LIBC_CODE_H
+#define NOPAL_USER_RUN_LIBC_CODE_H
 
 #include "user/asm/code.h"
 #include "user/patch/libc.h"

@@ -1,6 +1,6 @@
 /* Searching the memory of a process for words that lead into code of ours. */
-#ifndef NOPAL_USER_PTRACE_SEARCH_H
-#define NOPAL_USER_PTRACE_SEARCH_H
+#ifndef NOPAL_USER_PTRACE_WORD_SEARCH_H
+#define NOPAL_USER_PTRACE_WORD_SEARCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

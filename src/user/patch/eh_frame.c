@@ -2,7 +2,7 @@
  * (PT_GNU_EH_FRAME): where each function begins, in order, and its entry in .eh_frame, which has
  * its size. A function that its compiler has divided is several of them. All of it is read from the
  * process's memory, and may be anything. */
-#include "user/patch/function.h"
+#include "user/patch/eh_frame.h"
 
 #include <stddef.h>
 

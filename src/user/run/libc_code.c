@@ -1,6 +1,6 @@
 /* The places become jumps before any probe does, so that nothing that matters for these is missed.
  */
-#include "user/run/libc.h"
+#include "user/run/libc_code.h"
 
 #include <errno.h>
 

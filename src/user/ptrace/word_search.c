@@ -6,7 +6,7 @@
  *
  * Only pages are read that the process has written: reading others would give it page tables, and a
  * program may have terabytes of address space. */
-#include "user/ptrace/search.h"
+#include "user/ptrace/word_search.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Functions and images in the memory of a process. */
-#ifndef NOPAL_USER_PATCH_FUNCTION_H
-#define NOPAL_USER_PATCH_FUNCTION_H
+#ifndef NOPAL_USER_PATCH_EH_FRAME_H
+#define NOPAL_USER_PATCH_EH_FRAME_H
 
 #include <elf.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* The TSC as CLOCK_MONOTONIC, for traced processes and the records that they send. */
-#ifndef NOPAL_USER_MEMORY_CLOCK_H
-#define NOPAL_USER_MEMORY_CLOCK_H
+#ifndef NOPAL_USER_MEMORY_SHARED_CLOCK_H
+#define NOPAL_USER_MEMORY_SHARED_CLOCK_H
 
 #include "user/inside/layout.h"
 
