@@ -40,9 +40,40 @@ static native_fn *const emitters[OP_COUNT_] = {
 };
 /* clang-format on */
 
-bool native_has_code(enum op op)
+static bool has_code(enum op op)
 {
 	return op < OP_COUNT_ && emitters[op];
+}
+
+/* clang-format off */
+static const char *const kernel_only[BUILTIN_COUNT_] = {
+	[BUILTIN_CGROUP]  = "only the kernel knows the cgroup",
+	[BUILTIN_TASK]    = "only the kernel knows its task",
+	[BUILTIN_BOOT]    = "only the kernel has this clock",
+	[BUILTIN_TAI]     = "only the kernel has this clock",
+	[BUILTIN_JIFFIES] = "only the kernel has this clock",
+	[BUILTIN_NUMA]    = "only the kernel knows the node of a CPU",
+};
+/* clang-format on */
+
+const char *native_undoable(const struct program *p, const struct insn *in)
+{
+	if (op_uses_map(in->op) && p->maps[in->map].forgets)
+		return "only the kernel has maps that forget entries";
+	switch (in->op) {
+#ifndef __x86_64__
+	case OP_LSTACK: return "stacks of scripts need x86-64";
+#endif
+	case OP_KSTACK: return "only the kernel can read a kernel stack";
+	case OP_FIELD:
+	case OP_FIELD_STR: return "only the kernel can trace tracepoints";
+	case OP_KLOAD:
+	case OP_KSTR:
+	case OP_KBUF: return "only the kernel can read kernel memory";
+	case OP_SIGNAL: return "only the kernel can send a signal from within the program";
+	case OP_BUILTIN: return kernel_only[in->imm];
+	default: return has_code(in->op) ? NULL : "only the kernel can do this";
+	}
 }
 
 /* Is instruction `at` a comparison whose only reader is the branch after it? */
@@ -76,7 +107,7 @@ static void emit_insn(struct gen *g, uint32_t at)
 						: g->body_exit);
 	if (at == g->body && g->frame.in_scratch)
 		native_claim_scratch(g);
-	if (in->op < OP_COUNT_ && emitters[in->op])
+	if (has_code(in->op))
 		emitters[in->op](g, in);
 	else
 		native_fail(g, "engine", "the clause needs the kernel");

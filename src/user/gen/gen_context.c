@@ -213,37 +213,6 @@ void native_load(struct gen *g, const struct insn *in)
 
 /* ---- builtins */
 
-/* clang-format off */
-static const char *const kernel_only[BUILTIN_COUNT_] = {
-	[BUILTIN_CGROUP]  = "only the kernel knows the cgroup",
-	[BUILTIN_TASK]    = "only the kernel knows its task",
-	[BUILTIN_BOOT]    = "only the kernel has this clock",
-	[BUILTIN_TAI]     = "only the kernel has this clock",
-	[BUILTIN_JIFFIES] = "only the kernel has this clock",
-	[BUILTIN_NUMA]    = "only the kernel knows the node of a CPU",
-};
-/* clang-format on */
-
-const char *native_undoable(const struct program *p, const struct insn *in)
-{
-	if (op_uses_map(in->op) && p->maps[in->map].forgets)
-		return "only the kernel has maps that forget entries";
-	switch (in->op) {
-#ifndef __x86_64__
-	case OP_LSTACK: return "stacks of scripts need x86-64";
-#endif
-	case OP_KSTACK: return "only the kernel can read a kernel stack";
-	case OP_FIELD:
-	case OP_FIELD_STR: return "only the kernel can trace tracepoints";
-	case OP_KLOAD:
-	case OP_KSTR:
-	case OP_KBUF: return "only the kernel can read kernel memory";
-	case OP_SIGNAL: return "only the kernel can send a signal from within the program";
-	case OP_BUILTIN: return kernel_only[in->imm];
-	default: return native_has_code(in->op) ? NULL : "only the kernel can do this";
-	}
-}
-
 bool native_builtin_calls(const struct gen *g, int64_t builtin)
 {
 	switch (builtin) {

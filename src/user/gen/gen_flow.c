@@ -88,11 +88,6 @@ int native_liveness(const struct clause *c, struct liveness *out)
 	return out->words && set ? 0 : -ENOMEM;
 }
 
-bool live_has(const struct liveness *l, uint32_t at, uint16_t reg)
-{
-	return !l->words || (l->words[at * l->each + reg / 64] >> reg % 64 & 1);
-}
-
 /* ---- parts */
 
 static bool divides(const struct insn *in)

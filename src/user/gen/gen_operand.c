@@ -130,6 +130,11 @@ void native_store_const(struct gen *g, struct asm_mem m, uint64_t value)
 	asm_store(g->code, 8, m, ACC);
 }
 
+bool live_has(const struct liveness *l, uint32_t at, uint16_t reg)
+{
+	return !l->words || (l->words[at * l->each + reg / 64] >> reg % 64 & 1);
+}
+
 void native_settle(struct gen *g, uint32_t to)
 {
 	for (uint32_t reg = 0; reg < g->clause->reg_count; reg++) {

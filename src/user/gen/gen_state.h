@@ -133,6 +133,8 @@ void native_write_const(struct gen *g, uint16_t reg, uint64_t value);
 bool native_is_const(const struct gen *g, uint16_t reg, uint64_t *value);
 /* ... and fits the 32 bits that instructions have for it. */
 bool native_is_imm(const struct gen *g, uint16_t reg, int32_t *value);
+/* Is the register read at instruction `at` or later, before it is written? */
+bool live_has(const struct liveness *l, uint32_t at, uint16_t reg);
 /* Write constants that are only known so far and that code from instruction `to` on reads. */
 void native_settle(struct gen *g, uint32_t to);
 /* At an instruction that is reached in more than one way. */
@@ -234,14 +236,10 @@ int32_t native_aligned(uint32_t bytes);
 /* ---- gen_flow.c */
 
 int native_liveness(const struct clause *c, struct liveness *out);
-bool live_has(const struct liveness *l, uint32_t at, uint16_t reg);
 /* Where the body begins, and the first effect. */
 void native_find_parts(struct gen *g);
 
 /* ---- the emitters, by the table in gen.c */
-
-/* Is there an emitter for it? */
-bool native_has_code(enum op op);
 
 /* clang-format off */
 native_fn native_const, native_unary, native_binary, native_shift, native_divide, native_relation, native_float_to_int;
