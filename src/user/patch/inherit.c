@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "user/patch/ledger.h"
+#include "user/patch/patch.h"
 #include "user/patch/plan.h"
 
 static bool read_at(int memory, uint64_t address, void *bytes, size_t len)
@@ -118,7 +119,7 @@ bool inject_inherit_site(struct inject *x, struct inject_site *s)
 	if (s->is_listed && s->entry < x->ledger_count && plan_is_mapped(x, s))
 		state = inject_look(x, s);
 	if (state == SITE_ON || state == SITE_SHADOWED) {
-		s->is_on = s->was_on = true;
+		site_step(s, SITE_IS_WRITTEN);
 		return true;
 	}
 	plan_forget(x, s);

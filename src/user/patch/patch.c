@@ -18,6 +18,20 @@
 #define SETTLE_TRIES 200
 #define SETTLE_USECS 5000
 
+/* clang-format off */
+static const enum site_stage next_stages[SITE_EVENTS][SITE_STAGES] = {
+	/* from:               PLANNED       ENABLED        DISABLED */
+	[SITE_IS_WRITTEN]  = { SITE_ENABLED, SITE_ENABLED,  SITE_ENABLED },
+	[SITE_IS_RESTORED] = { SITE_PLANNED, SITE_DISABLED, SITE_DISABLED },
+	[SITE_IS_GIVEN_UP] = { SITE_PLANNED, SITE_PLANNED,  SITE_PLANNED },
+};
+/* clang-format on */
+
+void site_step(struct inject_site *s, enum site_event event)
+{
+	s->stage = next_stages[event][s->stage];
+}
+
 /* ---- bytes */
 
 static int read_bytes(struct inject *x, const struct inject_site *s, uint8_t *out)
@@ -151,7 +165,7 @@ static int write_jumps(struct inject *x, const struct inject_site *s)
 {
 	int err = write_landing(x, s);
 
-	if (!err && s->copy && !s->is_on)
+	if (!err && s->copy && s->stage != SITE_ENABLED)
 		err = write_copy(x, s);
 	return err ? err : write_detours(x, s);
 }
@@ -309,12 +323,13 @@ static int enable_one(struct inject *x, struct inject_site *s)
 
 	if (s->form == INJECT_NONE || !s->body)
 		return 0;
-	if (s->is_on) { /* with another trampoline, or its semaphore found by now, perhaps */
+	if (s->stage ==
+	    SITE_ENABLED) { /* with another trampoline, or its semaphore found by now, perhaps */
 		err = write_jumps(x, s);
 		return err ? err : raise_semaphore(x, s);
 	}
 	if (!is_as_planned(x, s)) {
-		if (s->was_on) /* its image is not there at present */
+		if (s->stage == SITE_DISABLED) /* its image is not there at present */
 			return 0;
 		s->form = INJECT_NONE;
 		s->why = "its bytes, or the memory where its jump leads, have just been changed";
@@ -323,7 +338,7 @@ static int enable_one(struct inject *x, struct inject_site *s)
 	err = write_jumps(x, s);
 	if (!err)
 		err = write_after(x, s);
-	s->is_on = s->was_on = !err;
+	site_step(s, err ? SITE_IS_GIVEN_UP : SITE_IS_WRITTEN);
 	return err ? err : raise_semaphore(x, s);
 }
 
@@ -336,7 +351,7 @@ static int disable_one(struct inject *x, struct inject_site *s)
 
 	if (s->is_listed && s->form != INJECT_NONE)
 		err = patch_write_before(x, &entry);
-	s->is_on = false;
+	site_step(s, SITE_IS_RESTORED);
 	if (err >= 0 && s->is_raised) {
 		err = is_there ? patch_semaphore(x, s->semaphore, -1) : 0;
 		s->is_raised = false;
@@ -452,9 +467,9 @@ static void forget_raised(struct inject *x, struct inject_site *s)
 
 bool inject_renew(struct inject *x, struct inject_site *s)
 {
-	if (!s->was_on || s->form == INJECT_NONE || !is_as_planned(x, s))
+	if (s->stage == SITE_PLANNED || s->form == INJECT_NONE || !is_as_planned(x, s))
 		return false;
-	s->is_on = false;
+	site_step(s, SITE_IS_RESTORED);
 	forget_raised(x, s);
 	return true;
 }
@@ -463,7 +478,7 @@ bool inject_lacks_semaphore(struct inject *x, struct inject_site *s)
 {
 	uint16_t value;
 
-	if (!s->is_on || !s->semaphore || inject_look(x, s) != SITE_ON)
+	if (s->stage != SITE_ENABLED || !s->semaphore || inject_look(x, s) != SITE_ON)
 		return false;
 	forget_raised(x, s);
 	return !s->is_raised && !inject_read(x, s->semaphore, &value, sizeof(value));

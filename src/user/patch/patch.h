@@ -6,6 +6,16 @@
 
 struct ledger_entry;
 
+/* What happens to the bytes of a site; site_step() has the stage that comes next. */
+enum site_event {
+	SITE_IS_WRITTEN,
+	SITE_IS_RESTORED,
+	SITE_IS_GIVEN_UP, /* its file has gone, or it could not be written */
+	SITE_EVENTS,
+};
+
+void site_step(struct inject_site *site, enum site_event event);
+
 /* Write the bytes of a site as they were before, if they are as we have written them. */
 int patch_restore(struct inject *x, const struct inject_site *s);
 /* Are the bytes of a form written in one piece? */

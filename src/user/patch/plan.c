@@ -395,7 +395,7 @@ bool inject_is_lost(const struct inject *x, const struct inject_site *s)
 {
 	if (s->form == INJECT_NONE)
 		return s->is_taken;
-	return !s->is_on && !s->was_on && !plan_is_mapped(x, s);
+	return s->stage == SITE_PLANNED && !plan_is_mapped(x, s);
 }
 
 static int replan_own(struct inject *x, struct inject_site *s)

@@ -39,6 +39,14 @@ const char *inject_form_name(
 #define INJECT_REACH 0x30000000u
 #endif
 
+/* What was done to its bytes. */
+enum site_stage {
+	SITE_PLANNED,  /* nothing, or it was given up */
+	SITE_ENABLED,  /* they are a jump */
+	SITE_DISABLED, /* they were: its image may come and go */
+	SITE_STAGES,
+};
+
 struct inject_site {
 	uint64_t pc;	    /* where its note says it is */
 	uint64_t semaphore; /* address of its 16 bits; 0: none */
@@ -61,8 +69,7 @@ struct inject_site {
 	uint64_t copy, copy_end;
 	uint8_t copied_len, copied[INJECT_COPY_MAX];
 	uint64_t body; /* the trampoline; the caller sets it before inject_enable() */
-	bool is_on;
-	bool was_on;	/* some time: its image may come and go */
+	enum site_stage stage;
 	bool is_raised; /* its semaphore */
 	bool is_listed; /* in the ledger of the process, as number ... */
 	uint64_t entry;

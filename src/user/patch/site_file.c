@@ -15,7 +15,8 @@ int inject_rest(struct inject *x, struct inject_site *s)
 	bool was_raised = s->is_raised;
 	int err = patch_restore(x, s);
 
-	s->is_raised = s->is_on = s->was_on = false;
+	s->is_raised = false;
+	site_step(s, SITE_IS_GIVEN_UP);
 	if (!err && s->is_listed && was_raised)
 		err = ledger_mark(x, s);
 	if (s->form != INJECT_NONE)

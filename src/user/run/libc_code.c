@@ -82,7 +82,7 @@ static bool is_wanted(const struct native_process *p, const struct inject_place 
 static bool is_on(const struct native_process *p, uint64_t pc)
 {
 	for (size_t i = 0; i < p->count; i++)
-		if (p->sites[i].pc == pc && p->sites[i].is_on)
+		if (p->sites[i].pc == pc && p->sites[i].stage == SITE_ENABLED)
 			return true;
 	return false;
 }

@@ -150,7 +150,7 @@ void library_wait_judge(struct native_process *p)
 	bool is_on = false;
 
 	for (size_t i = 0; i < p->count; i++)
-		is_on |= p->sites[i].form == INJECT_RETURN && p->sites[i].is_on;
+		is_on |= p->sites[i].form == INJECT_RETURN && p->sites[i].stage == SITE_ENABLED;
 	p->loader.is_unheard |= p->loader.waits && !is_on;
 	p->loader.waits &= is_on;
 }

@@ -37,7 +37,7 @@ int native_process_add_site(struct native_process *p, const struct inject_site *
 static struct inject_site *find_across(struct native_process *p, uint64_t pc)
 {
 	for (size_t i = 0; i < p->count; i++)
-		if (!p->sites[i].is_on && inject_jumps_across(&p->sites[i], pc))
+		if (p->sites[i].stage != SITE_ENABLED && inject_jumps_across(&p->sites[i], pc))
 			return &p->sites[i];
 	return NULL;
 }

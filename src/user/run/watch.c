@@ -31,7 +31,7 @@ static unsigned look_at_sites(struct native_process *p, unsigned *gone)
 	*gone = 0;
 	for (size_t i = 0; i < p->count; i++) {
 		struct inject_site *s = &p->sites[i];
-		enum inject_state state = s->is_on ? inject_look(p->x, s) : SITE_ON;
+		enum inject_state state = s->stage == SITE_ENABLED ? inject_look(p->x, s) : SITE_ON;
 
 		shadowed += state == SITE_SHADOWED;
 		*gone += state == SITE_GONE;
@@ -104,8 +104,9 @@ static unsigned count_disturbed(const struct native_process *p)
 	unsigned count = 0;
 
 	for (size_t i = 0; i < p->count; i++) {
-		enum inject_state state =
-			p->sites[i].is_on ? inject_look(p->x, &p->sites[i]) : SITE_ON;
+		enum inject_state state = p->sites[i].stage == SITE_ENABLED
+						  ? inject_look(p->x, &p->sites[i])
+						  : SITE_ON;
 
 		count += state == SITE_SHADOWED || state == SITE_OFF;
 	}
@@ -354,7 +355,7 @@ static bool has_armed(const struct native_process *p, const struct engine_news *
 	for (size_t i = 0; i < p->count; i++) {
 		const struct inject_site *s = &p->sites[i];
 
-		if (s->is_on && s->pc - news->start < news->len &&
+		if (s->stage == SITE_ENABLED && s->pc - news->start < news->len &&
 		    (inject_look(p->x, s) == SITE_ON || inject_has_ended(p->x)))
 			return true;
 	}
