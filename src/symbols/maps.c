@@ -311,7 +311,7 @@ struct str process_status_line(struct str status, const char *name)
 	while (status.len) {
 		struct str line = str_cut(&status, '\n');
 
-		if (str_eq_text(str_cut(&line, ':'), name))
+		if (str_eq_text(str_trim(str_cut(&line, ':')), name))
 			return str_trim(line);
 	}
 	return STR("");

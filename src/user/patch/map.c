@@ -17,7 +17,6 @@
 #include <sys/syscall.h>
 
 #include "base/clock.h"
-#include "symbols/maps.h"
 #include "user/patch/ledger.h"
 #include "user/patch/limits.h"
 #include "user/ptrace/remote.h"

@@ -14,15 +14,14 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include "base/array.h"
-#include "base/file.h"
 #include "symbols/maps.h"
+#include "user/ptrace/system_call.h"
 
 #ifndef NT_ARM_SYSTEM_CALL
 #define NT_ARM_SYSTEM_CALL 0x404
@@ -34,7 +33,6 @@
 #define VALUES_AT 160 /* in the stub: after all instructions */
 #define MASK_AT	  (VALUES_AT + 8 * REGISTERS)
 #define MODE_32	  0x10u /* in pstate */
-#define LINE_MOST 256
 
 const int32_t cpu_tids[CPU_TIDS] = {-0x670}; /* glibc 2.36, before the thread pointer */
 const uint32_t cpu_rseq_signature = 0xd428bc00;
@@ -193,41 +191,14 @@ static uint64_t times_asleep(pid_t tid)
 	return times;
 }
 
-/* "0x1f " from the beginning of a line: 1f */
-static struct str take_word(struct str *line)
-{
-	struct str word = str_cut(line, ' ');
-
-	return str_of(word.ptr + 2, word.len - 2);
-}
-
 void cpu_note_call(pid_t tid, struct cpu_call *out)
 {
-	struct buf text = BUF_INIT;
-	struct cpu_call call;
-	uint64_t words[9];
-	char path[64];
-	struct str line;
-	unsigned count = 0;
+	uint64_t switches = times_asleep(tid);
+	struct system_call call = system_call_of(tid);
 
 	*out = (struct cpu_call){.number = -1};
-	call.switches = times_asleep(tid);
-	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)tid);
-	if (!file_slurp(path, LINE_MOST, &text)) {
-		line = str_trim(buf_as_str(&text)); /* 22 0x4 ... or: running */
-		if (str_to_s64(str_cut(&line, ' '), &call.number))
-			call.number = -1;
-		while (count < COUNT(words) && str_starts(line, STR("0x")) &&
-		       !str_to_hex(take_word(&line), &words[count]))
-			count++;
-		if (count == 8) { /* six arguments, sp, pc */
-			call.first = words[0];
-			call.sp = words[6];
-			call.pc = words[7];
-			*out = call;
-		}
-	}
-	buf_free(&text);
+	if (call.number >= 0)
+		*out = (struct cpu_call){call.number, call.args[0], call.sp, call.pc, switches};
 }
 
 /* It has gone to sleep once more, for the stop; twice would be another call. */

@@ -12,35 +12,25 @@
 #include "base/clock.h"
 #include "symbols/maps.h"
 #include "user/ptrace/cpu.h"
+#include "user/ptrace/system_call.h"
 
 #ifdef INJECT_HAS_CPU
 
 #define TEXT_MAX 8192
 #define MS_NS	 1000000u
 
-/* The word after "name   :   " in /proc/TID/sched. */
-static struct str find_word(struct str text, struct str name)
-{
-	while (text.len) {
-		struct str line = str_cut(&text, '\n');
-
-		if (str_eq(str_trim(str_cut(&line, ':')), name))
-			return str_trim(line);
-	}
-	return STR("");
-}
-
-static uint64_t find_number(struct str text, struct str name)
+/* A number of /proc/TID/sched; 0: not known. */
+static uint64_t find_number(struct str text, const char *name)
 {
 	uint64_t value;
 
-	return str_to_u64(find_word(text, name), &value) ? 0 : value;
+	return str_to_u64(process_status_line(text, name), &value) ? 0 : value;
 }
 
 /* "48379837.569235" milliseconds, in nanoseconds; 0: not known. */
-static uint64_t find_ns(struct str text, struct str name)
+static uint64_t find_ns(struct str text, const char *name)
 {
-	struct str rest = find_word(text, name), whole = str_cut(&rest, '.');
+	struct str rest = process_status_line(text, name), whole = str_cut(&rest, '.');
 	uint64_t ms, ns;
 
 	if (str_to_u64(whole, &ms) || rest.len != 6 || str_to_u64(rest, &ns))
@@ -54,27 +44,19 @@ static struct turn read_turn(pid_t tid)
 	struct str all = str_of(text, process_read_start(tid, "sched", text, sizeof(text)));
 
 	return (struct turn){
-		.at = find_ns(all, STR("se.exec_start")),
-		.moves = find_number(all, STR("se.nr_migrations")),
-		.sleeps = find_number(all, STR("nr_voluntary_switches")),
+		.at = find_ns(all, "se.exec_start"),
+		.moves = find_number(all, "se.nr_migrations"),
+		.sleeps = find_number(all, "nr_voluntary_switches"),
 	};
 }
 
 /* The limit of the call that it sleeps in; 0: it sleeps in another one, or without a limit. */
 static int32_t limit_of(pid_t tid)
 {
-	char text[256];
-	struct str rest = str_of(text, process_read_start(tid, "syscall", text, sizeof(text)));
-	uint64_t number, limit = 0;
+	struct system_call call = system_call_of(tid);
 
-	if (str_to_u64(str_cut(&rest, ' '), &number) || !sleep_has_limit(number))
-		return 0;
-	for (unsigned i = 0; i < 4; i++) { /* 0x7 0x7ffd30a0 0x1 0x3e8 */
-		str_cut(&rest, 'x');
-		if (!str_take_hex(&rest, &limit))
-			return 0;
-	}
-	return (int32_t)limit;
+	return call.number >= 0 && sleep_has_limit((uint64_t)call.number) ? (int32_t)call.args[3]
+									  : 0;
 }
 
 bool sleep_has_limit(uint64_t number)

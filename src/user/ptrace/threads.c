@@ -25,6 +25,7 @@
 #include "base/file.h"
 #include "base/tracees.h"
 #include "symbols/maps.h"
+#include "user/ptrace/system_call.h"
 #include "user/ptrace/tracee_state.h"
 
 #define ASLEEP_NS   2000000u	/* asleep for this time: it waits for a child of vfork(), perhaps */
@@ -355,27 +356,6 @@ int thread_wait(struct thread *t, uint64_t asleep_ns)
 }
 
 #ifdef INJECT_HAS_CPU
-static uint64_t hex_word(struct str word)
-{
-	uint64_t value;
-
-	return str_cut(&word, 'x').len != 1 || str_to_hex(word, &value) ? 0 : value;
-}
-
-/* Of a thread that sleeps in the kernel: the last words of /proc/TID/syscall. */
-static struct place place_asleep(pid_t tid)
-{
-	struct str rest, word = STR(""), before = word;
-	char text[STAT_MAX];
-
-	rest = str_trim(str_of(text, process_read_start(tid, "syscall", text, sizeof(text))));
-	while (rest.len) {
-		before = word;
-		word = str_cut(&rest, ' ');
-	}
-	return (struct place){hex_word(word), hex_word(before), 0}; /* 0: "running" */
-}
-
 #define STAT_FLAGS 9
 #define WORKERS	   0x4010u /* flags of the kernel's workers: for io_uring, and for vhost */
 
@@ -389,8 +369,11 @@ struct place thread_place(const struct thread *t)
 {
 	struct user_regs_struct regs;
 
-	if (!t->is_stopped)
-		return place_asleep(t->tid);
+	if (!t->is_stopped) {
+		struct system_call call = system_call_of(t->tid);
+
+		return (struct place){call.pc, call.sp, 0};
+	}
 	if (cpu_get(t->tid, &regs))
 		return (struct place){0};
 	if (!cpu_pc(&regs) && is_worker(t->tid))

@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "symbols/maps.h"
 #include "user/inside/blob.h"
 #include "user/patch/libc.h"
 #include "user/ptrace/tracee.h"

@@ -9,7 +9,6 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "symbols/maps.h"
 #include "user/inside/blob.h"
 #include "user/patch/inject.h"
 #include "user/patch/site.h"

@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "symbols/maps.h"
 #include "user/patch/site.h"
 #include "user/ptrace/tracee.h"
 #include "user/run/forked.h"
