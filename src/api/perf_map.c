@@ -7,6 +7,7 @@
 
 #include "base/export.h"
 #include "base/file.h"
+#include "base/proc.h"
 #include "base/public.h"
 #include "lang/lang.h"
 #include "symbols/maps.h"

@@ -84,7 +84,7 @@ struct debuginfo {
 	struct ctype in_work; /* marks a type that is being made */
 };
 
-/* open.c: pages that were looked at are given back to the kernel. */
+/* debuginfo.c: pages that were looked at are given back to the kernel. */
 void debuginfo_release(struct debuginfo *di);
 /* Forget all that libdw has decoded: entries are invalid then. -EBADMSG, -ENOMEM. */
 int debuginfo_forget(struct debuginfo *di);
@@ -101,7 +101,7 @@ unsigned units_at(const struct debuginfo *di, uint64_t address, uint32_t units[U
 /* Its outermost entry. */
 bool unit_top(struct debuginfo *di, uint32_t unit, Dwarf_Die *out);
 
-/* search.c: the units that mention a name, or refer to one of these offsets of .debug_info, in
+/* unit_search.c: the units that mention a name, or refer to one of these offsets of .debug_info, in
  * order. They are a malloc'ed array: free it. -ENOMEM. */
 typedef int unit_fn(void *arg, uint32_t unit);
 /* ... each as soon as it is found; non-zero from `fn` ends it and is returned. */

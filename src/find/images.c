@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/proc.h"
 #include "find/finder.h"
 #include "find/lookup.h"
 #include "find/nearby.h"

@@ -8,9 +8,9 @@
 
 #include "base/array.h"
 #include "base/cursor.h"
+#include "base/proc.h"
 #include "find/find.h"
 #include "find/lookup.h"
-#include "symbols/maps.h"
 
 #define MAX_ENTRIES   20000 /* of a folder that are looked at */
 #define MAX_LIBRARIES 256

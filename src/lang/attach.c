@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "symbols/maps.h"
+#include "base/proc.h"
 
 #define WAIT_MS	    10000 /* for the JVM to listen, and for its answer */
 #define STEP_MS	    20

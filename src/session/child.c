@@ -21,7 +21,7 @@
 #include <elf.h>
 
 #include "base/cursor.h"
-#include "symbols/maps.h"
+#include "base/proc.h"
 
 /* What the entry breakpoint needs from the host. A mask of 0: there is none on this CPU, and
  * libraries that are mapped before the entry are found as later ones are. */

@@ -8,8 +8,8 @@
 #include <sys/sysmacros.h>
 
 #include "base/array.h"
+#include "base/proc.h"
 #include "find/process.h"
-#include "symbols/maps.h"
 
 #define WARNED_IMAGES 20
 #define REST_NS	      500000000u /* between two looks at everything */

@@ -5,8 +5,8 @@
 #include "session/session.h"
 
 #include "base/array.h"
+#include "base/proc.h"
 #include "lang/lang.h"
-#include "symbols/maps.h"
 
 static int see_one(void *arg, pid_t pid)
 {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/proc.h"
 #include "session/session.h"
 #include "symbols/maps.h"
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/proc.h"
 #include "symbols/maps.h"
 
 #define DEVICE_MINOR_BITS 20 /* of a device number in the kernel */

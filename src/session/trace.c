@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/export.h"
-#include "symbols/maps.h"
+#include "base/proc.h"
 
 #define IDLE_MAX_MS   50  /* longest wait between two looks into the event buffer */
 #define QUIET_MAX_MS  250 /* ... when the script sends no data records */

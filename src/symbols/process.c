@@ -1,4 +1,5 @@
 /* Keeping mappings: newer ones replace what they cover. */
+#include "base/proc.h"
 #include "symbols/process.h"
 
 #include <errno.h>

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/proc.h"
 #include "symbols/demangle.h"
 #include "symbols/kernel.h"
 #include "symbols/process.h"

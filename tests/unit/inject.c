@@ -22,10 +22,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/proc.h"
 #include "base/tracees.h"
 #include "help/check.h"
 #include "help/puppet.h"
-#include "symbols/maps.h"
 #include "user/patch/inject.h"
 #include "user/patch/map.h"
 #include "user/patch/site.h"

@@ -6,9 +6,9 @@
 #include "engine/interp/interp.h"
 #include "program/numbers.h"
 
-/* ---- values.c: The interpreter's records on their way to the reader. Data records share a ring of
- * fixed size and are counted when it is full; control records always find room. Both come out in
- * the order they went in. */
+/* ---- map_values.c: The interpreter's records on their way to the reader. Data records share a
+ * ring of fixed size and are counted when it is full; control records always find room. Both come
+ * out in the order they went in. */
 
 struct queued {
 	struct queued *next;
@@ -168,7 +168,7 @@ void store_run(struct interp_run *r, const struct insn *i);
 /* As map_entry(). The keys are those that existed when the loop began. */
 bool store_entry(struct interp_run *r, const struct insn *i, uint64_t *left);
 
-/* values.c: maps and records. */
+/* map_values.c: maps and records. */
 uint64_t map_get(struct interp_run *r, const struct insn *i);
 void map_copy(struct interp_run *r, const struct insn *i);
 void map_set(struct interp_run *r, const struct insn *i);

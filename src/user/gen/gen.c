@@ -187,17 +187,17 @@ static void emit_clause(struct gen *g)
 }
 
 /* How the code was before an attempt. */
-struct mark {
+struct gen_mark {
 	size_t len, labels, fixups, items, pooled;
 };
 
-static struct mark mark_take(const struct gen *g)
+static struct gen_mark mark_take(const struct gen *g)
 {
-	return (struct mark){g->code->bytes.len, g->code->label_count, g->code->fixup_count,
-			     g->pool->count, g->pool->bytes.len};
+	return (struct gen_mark){g->code->bytes.len, g->code->label_count, g->code->fixup_count,
+				 g->pool->count, g->pool->bytes.len};
 }
 
-static void mark_restore(struct gen *g, const struct mark *m)
+static void mark_restore(struct gen *g, const struct gen_mark *m)
 {
 	g->code->bytes.len = m->len;
 	g->code->label_count = m->labels;
@@ -213,7 +213,7 @@ static void mark_restore(struct gen *g, const struct mark *m)
  * the code changes only what it saves. */
 static void emit_until_saved(struct gen *g)
 {
-	const struct mark m = mark_take(g);
+	const struct gen_mark m = mark_take(g);
 	uint32_t head, body;
 
 	for (;;) {

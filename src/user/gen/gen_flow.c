@@ -24,7 +24,7 @@ static void join(uint64_t *set, const uint64_t *other, size_t words)
 }
 
 /* The set before an instruction, from the one after it. */
-static void before(uint64_t *set, const struct insn *in)
+static void use_before(uint64_t *set, const struct insn *in)
 {
 	const struct op_info *info = op_info(in->op);
 
@@ -60,7 +60,7 @@ static bool pass(const struct clause *c, struct liveness *l, uint64_t *set)
 			     l->words +
 				     (in->target + !op_is_each(c->code[in->target].op)) * l->each,
 			     l->each);
-		before(set, in);
+		use_before(set, in);
 		if (op_is_each(in->op)) /* after the last entry nothing is read */
 			join(set, l->words + in->target * l->each, l->each);
 		grown |= memcmp(mine, set, l->each * sizeof(*set)) != 0;

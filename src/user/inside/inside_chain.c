@@ -17,7 +17,7 @@ static void copy_words(uint64_t *to, const uint64_t *from, uint32_t count)
 		word_store(&to[i], word_load(&from[i]));
 }
 
-bool chain_reach(struct search *s, uint64_t index)
+bool chain_reach(struct chain_search *s, uint64_t index)
 {
 	if (is_mapped_entry(s->h, s->m, index))
 		return true;
@@ -29,7 +29,8 @@ bool chain_reach(struct search *s, uint64_t index)
 
 /* ---- searching */
 
-void chain_search(struct search *s, struct hit *h, const struct map_shape *m, const uint64_t *key)
+void chain_search(struct chain_search *s, struct hit *h, const struct map_shape *m,
+		  const uint64_t *key)
 {
 	s->h = h;
 	s->m = m;
@@ -43,7 +44,7 @@ void chain_search(struct search *s, struct hit *h, const struct map_shape *m, co
 }
 
 /* May the walk go to another entry? Now and then it looks whether it is still in its chain. */
-static bool may_step(struct search *s)
+static bool may_step(struct chain_search *s)
 {
 	if (!s->steps)
 		return false;
@@ -52,7 +53,7 @@ static bool may_step(struct search *s)
 }
 
 /* Walk the chain once; false when it changed meanwhile. */
-static bool walk(struct search *s)
+static bool walk(struct chain_search *s)
 {
 	uint64_t next;
 
@@ -76,7 +77,7 @@ static bool walk(struct search *s)
 	return word_load(s->bucket) == s->head;
 }
 
-bool chain_find(struct search *s)
+bool chain_find(struct chain_search *s)
 {
 	while (s->tries && s->steps) {
 		bool is_right = walk(s);
@@ -91,20 +92,20 @@ bool chain_find(struct search *s)
 	return false;
 }
 
-struct map_entry *chain_found(const struct search *s)
+struct map_entry *chain_found(const struct chain_search *s)
 {
 	return entry_of(s->h, s->m, s->index);
 }
 
 /* ---- entries that are in no chain: lists of them, each linked by `link`, and those never used */
 
-static uint64_t *free_list(const struct search *s, uint32_t number)
+static uint64_t *free_list(const struct chain_search *s, uint32_t number)
 {
 	return word_at(s->h, s->m->free_at + (uint64_t)CACHE_LINE * number);
 }
 
 /* 0: the list is empty. */
-static uint64_t pop(struct search *s, uint64_t *list)
+static uint64_t pop(struct chain_search *s, uint64_t *list)
 {
 	for (uint32_t i = 0; i < TRIES; i++) {
 		uint64_t top = word_acquire(list), index = top & LINK_NEXT, next;
@@ -118,7 +119,7 @@ static uint64_t pop(struct search *s, uint64_t *list)
 	return 0;
 }
 
-static uint64_t take_fresh(struct search *s)
+static uint64_t take_fresh(struct chain_search *s)
 {
 	uint64_t *fresh = word_at(s->h, s->m->fresh_at);
 
@@ -134,7 +135,7 @@ static uint64_t take_fresh(struct search *s)
 }
 
 /* An entry that is the caller's alone; 0: there is none. */
-static uint64_t take_entry(struct search *s)
+static uint64_t take_entry(struct chain_search *s)
 {
 	uint32_t lists = s->m->free_lists, first = hit_cpu(s->h) & (lists - 1);
 	uint64_t index = pop(s, free_list(s, first));
@@ -148,7 +149,7 @@ static uint64_t take_entry(struct search *s)
 
 /* Give an entry back that is in no chain; the version of its bucket has gone up since it was in
  * one. */
-static void give_entry(struct search *s, uint64_t index)
+static void give_entry(struct chain_search *s, uint64_t index)
 {
 	struct map_entry *e = entry_of(s->h, s->m, index);
 	uint64_t *list = free_list(s, hit_cpu(s->h) & (s->m->free_lists - 1));
@@ -172,7 +173,7 @@ struct step {
 };
 
 /* Take out the entry that `at` leads to, whose link is `link`. False: something changed. */
-static bool take_out(struct search *s, struct step *at, uint64_t link)
+static bool take_out(struct chain_search *s, struct step *at, uint64_t link)
 {
 	uint64_t index = at->value & LINK_NEXT, now;
 	bool is_first = at->word == s->bucket, is_same;
@@ -200,7 +201,7 @@ static bool take_out(struct search *s, struct step *at, uint64_t link)
 }
 
 /* Take out the dead entries of a chain. False: it changed. */
-static bool sweep_once(struct search *s)
+static bool sweep_once(struct chain_search *s)
 {
 	struct step at = {.word = s->bucket};
 
@@ -220,14 +221,14 @@ static bool sweep_once(struct search *s)
 }
 
 /* What the search found is no longer known afterwards. */
-static void sweep(struct search *s)
+static void sweep(struct chain_search *s)
 {
 	for (uint32_t i = 0; i < SWEEPS; i++)
 		if (sweep_once(s))
 			return;
 }
 
-bool chain_find_clean(struct search *s)
+bool chain_find_clean(struct chain_search *s)
 {
 	if (!chain_find(s))
 		return false;
@@ -239,7 +240,7 @@ bool chain_find_clean(struct search *s)
 
 /* ---- new keys */
 
-static void fill(struct search *s, struct map_entry *e, uint64_t word, const uint64_t *value)
+static void fill(struct chain_search *s, struct map_entry *e, uint64_t word, const uint64_t *value)
 {
 	uint64_t number = word_load(&e->number) + 1;
 
@@ -277,13 +278,13 @@ static uint64_t new_link(struct map_entry *e, uint64_t next, uint64_t more)
 #define A_KEY_OUT UINT64_C(1)
 #define MANY	  (A_KEY_IN - 1)
 
-static uint64_t count_keys(const struct search *s, uint64_t what)
+static uint64_t count_keys(const struct chain_search *s, uint64_t what)
 {
 	return word_add(word_at(s->h, s->m->used_at), what);
 }
 
 /* Do so many keys stay that there is no room for one more? */
-static bool is_full(const struct search *s, uint64_t used)
+static bool is_full(const struct chain_search *s, uint64_t used)
 {
 	int64_t keys = (int64_t)used >> KEY_SHIFT;
 
@@ -291,7 +292,7 @@ static bool is_full(const struct search *s, uint64_t used)
 }
 
 /* Is there room for one more key, which is then counted as on its way in? */
-static enum result may_insert(struct search *s)
+static enum result may_insert(struct chain_search *s)
 {
 	uint64_t used = count_keys(s, A_KEY_IN);
 	int64_t keys = (int64_t)used >> KEY_SHIFT;
@@ -344,7 +345,7 @@ bool chain_sleep(const struct hit *h, const struct map_shape *m, struct map_entr
 }
 
 /* Make an entry that is asleep as dead as others. */
-static bool put_down(struct search *s, struct map_entry *e, uint64_t link)
+static bool put_down(struct chain_search *s, struct map_entry *e, uint64_t link)
 {
 	bool done;
 
@@ -355,7 +356,7 @@ static bool put_down(struct search *s, struct map_entry *e, uint64_t link)
 }
 
 /* ... all of one chain. False: the chain changed, and one may not have been seen. */
-static bool put_down_once(struct search *s, uint32_t *count)
+static bool put_down_once(struct chain_search *s, uint32_t *count)
 {
 	uint64_t next, link;
 
@@ -378,7 +379,7 @@ static bool put_down_once(struct search *s, uint32_t *count)
 	return word_load(s->bucket) == s->head;
 }
 
-static bool put_down_chain(struct search *s, uint32_t *count)
+static bool put_down_chain(struct chain_search *s, uint32_t *count)
 {
 	uint32_t before = *count;
 	bool done = false;
@@ -404,7 +405,7 @@ static uint64_t begin_rest(uint64_t *word)
 /* The map is full: put down what is asleep. What falls asleep writes NEWS, and who looks for it a
  * number that was never there: if that is still there when all chains were seen and nothing was
  * found, there is nothing. */
-static void rest(struct search *s)
+static void rest(struct chain_search *s)
 {
 	uint64_t *word = word_at(s->h, s->m->rest_at), *bucket = s->bucket;
 	uint64_t *first = word_at(s->h, s->m->buckets_at), number = begin_rest(word);
@@ -431,14 +432,14 @@ bool chain_set(struct map_entry *e, uint64_t link, uint64_t word)
 	return pair_swap(&e->link, link, word_load(&e->value), awake, word);
 }
 
-enum result chain_wake(struct search *s, uint64_t word)
+enum result chain_wake(struct chain_search *s, uint64_t word)
 {
 	return chain_set(entry_of(s->h, s->m, s->asleep), s->link, word) ? DONE : AGAIN;
 }
 
 /* ---- changing a chain */
 
-static enum result insert(struct search *s, uint64_t word, const uint64_t *value)
+static enum result insert(struct chain_search *s, uint64_t word, const uint64_t *value)
 {
 	enum result r = may_insert(s);
 	uint64_t index, head, more = 0;
@@ -468,7 +469,7 @@ static enum result insert(struct search *s, uint64_t word, const uint64_t *value
 	return AGAIN;
 }
 
-enum result chain_insert(struct search *s, uint64_t word, const uint64_t *value)
+enum result chain_insert(struct chain_search *s, uint64_t word, const uint64_t *value)
 {
 	const uint64_t *rest_word = word_at(s->h, s->m->rest_at);
 	uint64_t before = word_acquire(rest_word);
@@ -483,7 +484,7 @@ enum result chain_insert(struct search *s, uint64_t word, const uint64_t *value)
 	return AGAIN;
 }
 
-enum result chain_replace(struct search *s, uint64_t word, const uint64_t *value)
+enum result chain_replace(struct chain_search *s, uint64_t word, const uint64_t *value)
 {
 	uint64_t index = take_entry(s), next = s->link & LINK_NEXT;
 	struct map_entry *e;
@@ -502,7 +503,7 @@ enum result chain_replace(struct search *s, uint64_t word, const uint64_t *value
 	return AGAIN;
 }
 
-enum result chain_take(struct search *s, uint64_t word, bool stays)
+enum result chain_take(struct chain_search *s, uint64_t word, bool stays)
 {
 	uint64_t link = ((s->link & ~LINK_STAYS) + LINK_VERSION) | LINK_DEAD;
 
@@ -518,7 +519,7 @@ enum result chain_take(struct search *s, uint64_t word, bool stays)
 	return DONE;
 }
 
-void chain_release(struct search *s)
+void chain_release(struct chain_search *s)
 {
 	struct map_entry *e = chain_found(s);
 	uint64_t link;
@@ -534,7 +535,7 @@ void chain_release(struct search *s)
 	sweep(s);
 }
 
-enum result chain_remove(struct search *s)
+enum result chain_remove(struct chain_search *s)
 {
 	uint64_t link = ((s->link & ~LINK_STAYS) + LINK_VERSION) | LINK_DEAD;
 

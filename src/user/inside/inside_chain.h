@@ -102,7 +102,7 @@ static inline bool link_is_gone(uint64_t link)
 /* The first entry of a chain, alive or asleep, when it is that of the key. */
 struct first {
 	struct map_entry *entry;      /* NULL: search for the key */
-	uint64_t index, link, number; /* as in struct search */
+	uint64_t index, link, number; /* as in struct chain_search */
 };
 
 /* Most keys are the first of their chain. This is a search of one step, which is here so that it
@@ -140,7 +140,7 @@ bool chain_sleep(const struct hit *h, const struct map_shape *m, struct map_entr
 		 uint64_t link);
 
 /* One operation on a key, and what the last search found. */
-struct search {
+struct chain_search {
 	struct hit *h;
 	const struct map_shape *m;
 	const uint64_t *key;
@@ -164,28 +164,29 @@ enum result {
 };
 
 /* Begin an operation. */
-void chain_search(struct search *s, struct hit *h, const struct map_shape *m, const uint64_t *key);
+void chain_search(struct chain_search *s, struct hit *h, const struct map_shape *m,
+		  const uint64_t *key);
 /* Search until the result is right. False: it never was, see TRIES. */
-bool chain_find(struct search *s);
+bool chain_find(struct chain_search *s);
 /* ... before changing the key: no dead entry is left in the chain. */
-bool chain_find_clean(struct search *s);
-struct map_entry *chain_found(const struct search *s);
+bool chain_find_clean(struct chain_search *s);
+struct map_entry *chain_found(const struct chain_search *s);
 /* May the entry with this index be read? If not, there is none, or s->is_beyond. */
-bool chain_reach(struct search *s, uint64_t index);
+bool chain_reach(struct chain_search *s, uint64_t index);
 
 /* Let the entry that was found asleep live again, with this value. */
-enum result chain_wake(struct search *s, uint64_t word);
+enum result chain_wake(struct chain_search *s, uint64_t word);
 /* Insert the key that a search did not find, not asleep either. DONE: s->index is its entry. */
-enum result chain_insert(struct search *s, uint64_t word, const uint64_t *value);
+enum result chain_insert(struct chain_search *s, uint64_t word, const uint64_t *value);
 /* Put an entry with this value in the place of the one that was found; without a value, as a new
  * key has. */
-enum result chain_replace(struct search *s, uint64_t word, const uint64_t *value);
+enum result chain_replace(struct chain_search *s, uint64_t word, const uint64_t *value);
 /* Remove the key that was found. */
-enum result chain_remove(struct search *s);
+enum result chain_remove(struct chain_search *s);
 /* ... if its word is `word`, or its value no word. If the entry stays, it is in its chain, dead,
  * until chain_release(). */
-enum result chain_take(struct search *s, uint64_t word, bool stays);
+enum result chain_take(struct chain_search *s, uint64_t word, bool stays);
 /* The cells of the entry that was taken are of a use after its own by now. */
-void chain_release(struct search *s);
+void chain_release(struct chain_search *s);
 
 #endif

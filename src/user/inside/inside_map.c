@@ -58,7 +58,7 @@ static uint32_t my_stripe(const struct hit *h, const struct map_shape *m)
 
 /* AGAIN with *counted: the event is counted in the entry that is gone, and only its value is not.
  */
-static enum result take_in(struct search *s, uint64_t value, bool *counted)
+static enum result take_in(struct chain_search *s, uint64_t value, bool *counted)
 {
 	const struct map_shape *m = s->m;
 	struct map_cell *cells =
@@ -114,7 +114,7 @@ bool inside_cell(struct hit *h, const struct map_shape *m, uint64_t index, uint6
 }
 
 /* What a script reads. */
-static uint64_t read_aggregate(const struct search *s)
+static uint64_t read_aggregate(const struct chain_search *s)
 {
 	const struct map_shape *m = s->m;
 	uint64_t first, total;
@@ -129,7 +129,7 @@ static uint64_t read_aggregate(const struct search *s)
 /* ---- maps without keys that are one entry */
 
 /* Look at the only entry; index is 0 when there is nothing in it. */
-static void look_single(struct search *s, struct hit *h, const struct map_shape *m)
+static void look_single(struct chain_search *s, struct hit *h, const struct map_shape *m)
 {
 	s->h = h;
 	s->m = m;
@@ -138,7 +138,7 @@ static void look_single(struct search *s, struct hit *h, const struct map_shape 
 }
 
 /* A new link of the only entry; true: this call changed it. */
-static bool renew_single(struct search *s, bool is_there)
+static bool renew_single(struct chain_search *s, bool is_there)
 {
 	uint64_t link =
 		((s->link & ~(LINK_DEAD | LINK_NEXT)) + LINK_VERSION) | (is_there ? 0 : LINK_DEAD);
@@ -172,7 +172,7 @@ static void aggregate_single(struct hit *h, const struct map_shape *m, uint64_t 
 	bool counted = false;
 
 	for (uint32_t i = 0; i < VALUE_TRIES; i++) {
-		struct search s;
+		struct chain_search s;
 
 		look_single(&s, h, m);
 		if (!s.index && !renew_single(&s, true))
@@ -186,7 +186,7 @@ static void aggregate_single(struct hit *h, const struct map_shape *m, uint64_t 
 
 #define NO_SPAN UINT64_MAX /* counted at the last one */
 
-static void count_lost(const struct search *s, uint64_t span)
+static void count_lost(const struct chain_search *s, uint64_t span)
 {
 	struct hit *h = s->h;
 	struct shared_stats *stats = (struct shared_stats *)(void *)(h->base + h->layout->stats_at);
@@ -195,7 +195,8 @@ static void count_lost(const struct search *s, uint64_t span)
 	inside_fault(h, span, s->is_beyond ? FAULT_MAP_MEMORY : FAULT_MAP_FULL);
 }
 
-static void look(struct search *s, struct hit *h, const struct map_shape *m, const uint64_t *key)
+static void look(struct chain_search *s, struct hit *h, const struct map_shape *m,
+		 const uint64_t *key)
 {
 	if (m->is_single) {
 		look_single(s, h, m);
@@ -207,7 +208,7 @@ static void look(struct search *s, struct hit *h, const struct map_shape *m, con
 }
 
 /* A word read between two looks at its link belongs to that use of the entry. */
-static bool read_word(const struct search *s, uint64_t *out)
+static bool read_word(const struct chain_search *s, uint64_t *out)
 {
 	struct map_entry *e = chain_found(s);
 
@@ -220,7 +221,7 @@ static SLOW uint64_t get_searching(struct hit *h, const struct map_shape *m, con
 	uint64_t value = 0;
 
 	for (uint32_t i = 0; i < TRIES; i++) {
-		struct search s;
+		struct chain_search s;
 
 		look(&s, h, m, key);
 		if (!s.index)
@@ -263,7 +264,7 @@ static bool read_value(const struct map_shape *m, struct map_entry *e, uint64_t 
 void inside_map_copy(struct hit *h, const struct map_shape *m, const uint64_t *key, uint64_t *out)
 {
 	for (uint32_t i = 0; i < TRIES; i++) {
-		struct search s;
+		struct chain_search s;
 
 		look(&s, h, m, key);
 		if (!s.index)
@@ -280,7 +281,7 @@ static SLOW uint64_t change_key(struct hit *h, const struct map_shape *m, const 
 {
 	uint64_t before = 0;
 	enum result r = AGAIN;
-	struct search s;
+	struct chain_search s;
 
 	chain_search(&s, h, m, key);
 	while (r != FULL && chain_find_clean(&s)) {
@@ -327,7 +328,7 @@ void inside_map_put(struct hit *h, const struct map_shape *m, const uint64_t *ke
 		    const uint64_t *value, uint64_t span)
 {
 	enum result r = AGAIN;
-	struct search s;
+	struct chain_search s;
 
 	chain_search(&s, h, m, key);
 	while (r != FULL && chain_find_clean(&s)) {
@@ -341,7 +342,7 @@ void inside_map_put(struct hit *h, const struct map_shape *m, const uint64_t *ke
 static SLOW uint64_t del_searching(struct hit *h, const struct map_shape *m, const uint64_t *key)
 {
 	for (uint32_t i = 0; i < TRIES; i++) {
-		struct search s;
+		struct chain_search s;
 
 		look(&s, h, m, key);
 		if (!s.index)
@@ -365,7 +366,7 @@ uint64_t inside_map_del(struct hit *h, const struct map_shape *m, const uint64_t
 
 uint64_t inside_map_has(struct hit *h, const struct map_shape *m, const uint64_t *key)
 {
-	struct search s;
+	struct chain_search s;
 
 	look(&s, h, m, key);
 	return s.index != 0;
@@ -376,7 +377,7 @@ void inside_aggregate(struct hit *h, const struct map_shape *m, const uint64_t *
 {
 	enum result r = AGAIN;
 	bool counted = false;
-	struct search s;
+	struct chain_search s;
 
 	if (m->is_single) {
 		aggregate_single(h, m, value);
@@ -399,7 +400,7 @@ static SLOW struct map_place place_searching(struct hit *h, const struct map_sha
 					     const uint64_t *key, uint64_t span)
 {
 	enum result r = AGAIN;
-	struct search s;
+	struct chain_search s;
 
 	chain_search(&s, h, m, key);
 	while (r != FULL && chain_find_clean(&s)) {
@@ -422,7 +423,7 @@ struct map_place inside_map_place(struct hit *h, const struct map_shape *m, cons
 }
 
 /* Values of a bucket, from all stripes. */
-static uint64_t in_bucket(const struct search *s, uint32_t bucket)
+static uint64_t in_bucket(const struct chain_search *s, uint32_t bucket)
 {
 	uint64_t count;
 
@@ -435,7 +436,7 @@ uint64_t inside_percentile(struct hit *h, const struct map_shape *m, const uint6
 {
 	uint64_t total = 0, seen = 0, rank;
 	uint32_t bucket = 0;
-	struct search s;
+	struct chain_search s;
 
 	look(&s, h, m, key);
 	for (uint32_t i = 0; s.index && i < m->cell_words; i++)
@@ -462,7 +463,7 @@ static bool least_above(struct hit *h, const struct map_shape *m, uint64_t bucke
 {
 	const uint64_t *word = word_at(h, m->buckets_at) + bucket;
 	uint64_t head = word_acquire(word), index = head & LINK_NEXT, least = UINT64_MAX;
-	struct search s = {.h = h, .m = m};
+	struct chain_search s = {.h = h, .m = m};
 
 	*out = (struct map_place){0, 0};
 	for (uint32_t i = 0; index && i < m->entry_count && chain_reach(&s, index); i++) {
@@ -532,7 +533,7 @@ uint64_t inside_map_next(struct hit *h, const struct map_shape *m, uint64_t afte
 bool inside_find(struct hit *h, const struct map_shape *m, const uint64_t *key, uint64_t *index,
 		 uint64_t *number)
 {
-	struct search s;
+	struct chain_search s;
 
 	look(&s, h, m, key);
 	*index = s.index;
@@ -543,7 +544,7 @@ bool inside_find(struct hit *h, const struct map_shape *m, const uint64_t *key, 
 void inside_map_zero(struct hit *h, const struct map_shape *m, const uint64_t *key)
 {
 	for (uint32_t i = 0; i < TRIES; i++) {
-		struct search s;
+		struct chain_search s;
 
 		look(&s, h, m, key);
 		if (!s.index)
@@ -556,7 +557,7 @@ void inside_map_zero(struct hit *h, const struct map_shape *m, const uint64_t *k
 void inside_map_keep(struct hit *h, const struct map_shape *m, const uint64_t *key)
 {
 	enum result r = AGAIN;
-	struct search s;
+	struct chain_search s;
 
 	chain_search(&s, h, m, key);
 	while (r == AGAIN && chain_find_clean(&s) && !s.index)

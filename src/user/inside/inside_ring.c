@@ -170,7 +170,7 @@ static bool emit_shared(struct hit *h, uint32_t number, uint64_t size,
 #define RETRIES	 8u
 
 /* A part of a record in the frame. */
-struct segment {
+struct ring_segment {
 	const uint64_t *from;
 	uint64_t words;
 };
@@ -229,8 +229,8 @@ static bool store_in_ring(const struct ring_step *step, uint64_t *at, uint64_t v
 	return (uint32_t)done;
 }
 
-static bool copy_to_ring(const struct ring_step *step, uint64_t *to, const struct segment *segments,
-			 uint64_t count)
+static bool copy_to_ring(const struct ring_step *step, uint64_t *to,
+			 const struct ring_segment *segments, uint64_t count)
 {
 	uint64_t cs[4], done, words, word;
 
@@ -294,8 +294,8 @@ static bool store_in_ring(const struct ring_step *step, uint64_t *at, uint64_t v
 	return done;
 }
 
-static bool copy_to_ring(const struct ring_step *step, uint64_t *to, const struct segment *segments,
-			 uint64_t count)
+static bool copy_to_ring(const struct ring_step *step, uint64_t *to,
+			 const struct ring_segment *segments, uint64_t count)
 {
 	uint64_t cs[4], done, words, word;
 
@@ -337,17 +337,17 @@ static bool make_room(struct ring_step *step, uint64_t size)
 }
 
 /* The parts of a record; 0: they are too many. */
-static uint32_t cut_record(struct segment *segments, const uint64_t *head, uint64_t size,
+static uint32_t cut_record(struct ring_segment *segments, const uint64_t *head, uint64_t size,
 			   const struct emit_shape *shape, const char *frame)
 {
 	uint64_t left = (size - sizeof(struct ring_record)) / 8 - 1;
 	uint32_t count = 1;
 
-	segments[0] = (struct segment){head, 3};
+	segments[0] = (struct ring_segment){head, 3};
 	for (uint32_t i = 0; i < shape->field_count && left; i++) {
 		const uint64_t *from = field_at(&shape->fields[i], frame);
 		uint64_t words = field_words(&shape->fields[i], from);
-		struct segment *last = &segments[count - 1];
+		struct ring_segment *last = &segments[count - 1];
 
 		words = words < left ? words : left;
 		left -= words;
@@ -356,7 +356,7 @@ static uint32_t cut_record(struct segment *segments, const uint64_t *head, uint6
 		else if (count == SEGMENTS)
 			return 0;
 		else if (words)
-			segments[count++] = (struct segment){from, words};
+			segments[count++] = (struct ring_segment){from, words};
 	}
 	return left ? 0 : count;
 }
@@ -367,7 +367,7 @@ static bool emit_on_cpu(struct hit *h, uint64_t size, const struct emit_shape *s
 	const struct layout *l = h->layout;
 	const uint64_t head[3] = {
 		size, h->tsc, (size - sizeof(struct ring_record)) | (uint64_t)shape->format << 32};
-	struct segment segments[SEGMENTS];
+	struct ring_segment segments[SEGMENTS];
 	uint32_t count = cut_record(segments, head, size, shape, frame);
 
 	for (uint32_t i = 0; i < RETRIES && count && size <= l->ring_size / 2; i++) {

@@ -186,7 +186,7 @@ static int give(const struct map_shape *m, const uint64_t *key, const uint64_t *
 }
 
 /* Find the key and kill its entry. False: it is not there. */
-static bool kill_key(struct search *x, struct native_store *s, const struct map_shape *m,
+static bool kill_key(struct chain_search *x, struct native_store *s, const struct map_shape *m,
 		     const uint64_t *key, uint64_t *value, bool stays)
 {
 	chain_search(x, &s->hit, m, key);
@@ -212,7 +212,7 @@ static int take_values(struct native_store *s, const struct map_shape *m, const 
 
 	for (size_t i = 0; i < keys->count && !err; i++) {
 		const uint64_t *key = keys->words + i * keys->each;
-		struct search x;
+		struct chain_search x;
 
 		memset(value, 0, 8 * (size_t)m->value_words);
 		if (kill_key(&x, s, m, key, value, false))
@@ -226,7 +226,7 @@ static int take_values(struct native_store *s, const struct map_shape *m, const 
 
 /* A key whose entry is dead and stays where it is until its cells are read. */
 struct sealed {
-	struct search search;
+	struct chain_search search;
 	uint64_t number;
 	bool *counts; /* of each cell, by stripe and word: it was that use's when it was sealed */
 };

@@ -20,7 +20,7 @@ struct table_head {
 	uint32_t count;
 };
 
-struct table_entry { /* both from the table's start */
+struct eh_frame_entry { /* both from the table's start */
 	int32_t start, frame;
 };
 
@@ -75,7 +75,7 @@ static uint64_t find_table(struct inject *x, uint64_t image)
 static bool entry_of(struct inject *x, uint64_t table, uint64_t number, uint64_t *start,
 		     uint64_t *frame)
 {
-	struct table_entry e;
+	struct eh_frame_entry e;
 
 	if (inject_read(x, table + sizeof(struct table_head) + number * sizeof(e), &e, sizeof(e)))
 		return false;

@@ -47,7 +47,7 @@ static int inherit_space(struct space *s, const struct space *from)
 			s->planned[s->planned_count - 1].is_bodies = r->is_bodies;
 	}
 	for (size_t i = 0; i < from->piece_count && !err; i++) {
-		const struct piece *piece = &from->pieces[i];
+		const struct page_piece *piece = &from->pieces[i];
 
 		if (!space_is_mapped(s, piece->start, piece->end - piece->start))
 			continue;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/proc.h"
 #include "symbols/maps.h"
 #include "user/patch/patch.h"
 
@@ -170,7 +171,7 @@ int ledger_add(struct inject *x, struct inject_site *sites, size_t count)
 
 /* ---- reading one */
 
-struct search {
+struct ledger_search {
 	struct inject *x;
 	uint64_t *found; /* addresses */
 	unsigned count;
@@ -190,7 +191,7 @@ static bool is_memory(const struct mapped_file *m)
 
 static int take_ledger(void *arg, const struct mapped_file *m)
 {
-	struct search *s = arg;
+	struct ledger_search *s = arg;
 	struct ledger_head head;
 
 	if ((is_file(m) || is_memory(m)) && !ledger_open(s->x, m->start, &head) &&
@@ -201,7 +202,7 @@ static int take_ledger(void *arg, const struct mapped_file *m)
 
 unsigned ledger_find(struct inject *x, uint64_t out[LEDGERS_MOST])
 {
-	struct search s = {.x = x, .found = out};
+	struct ledger_search s = {.x = x, .found = out};
 	struct buf text = BUF_INIT;
 
 	if (!maps_read(x->pid, &text))

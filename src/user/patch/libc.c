@@ -53,14 +53,14 @@
 #define OWN_MOST     65536			       /* bytes like a call's that are looked at */
 #define CALL_LEN     (LANDING_FAR > JUMP_NEAR ? 2 : 4) /* syscall or svc */
 
-struct pattern {
+struct code_pattern {
 	enum inject_libc what;
 	uint8_t len, moved; /* bytes; where the instruction is that is moved */
 	uint8_t bytes[MOST_LEN];
 };
 
 /* clang-format off */
-static const struct pattern patterns[] = {
+static const struct code_pattern patterns[] = {
 #if defined(__x86_64__)
 	{LIBC_VFORK,   13, 8, {0xb8, 0x3a, 0, 0, 0, 0x0f, 0x05, 0x57, 0x3d, 0x01, 0xf0, 0xff, 0xff}},
 	{LIBC_PRCTL,   7, 0,  {0xb8, 0x9d, 0, 0, 0, 0x0f, 0x05}},
@@ -78,7 +78,7 @@ static const struct pattern patterns[] = {
 
 /* ---- the code that is searched */
 
-struct search {
+struct libc_search {
 	struct range libc, program;
 	struct mapped_file file; /* of the C library; its path is in `text` */
 	struct buf text;
@@ -90,7 +90,7 @@ static int take_code(void *arg, const struct mapped_file *m)
 {
 	static const struct str names[] = {STR("libc.so"), STR("libc-"), STR("ld-musl")};
 	struct str name = str_after_last(m->path, '/');
-	struct search *s = arg;
+	struct libc_search *s = arg;
 
 	if (!m->inode || m->access[2] != 'x' || m->end - m->start > PROGRAM_MOST)
 		return 0;
@@ -106,9 +106,9 @@ static int take_code(void *arg, const struct mapped_file *m)
 	return 0;
 }
 
-static struct search find_code(struct inject *x)
+static struct libc_search find_code(struct inject *x)
 {
-	struct search s = {.text = BUF_INIT};
+	struct libc_search s = {.text = BUF_INIT};
 	struct stat st;
 	char path[32];
 
@@ -139,8 +139,8 @@ static bool is_movable(uint32_t insn)
 }
 
 /* The instruction that is moved; NULL: this is something else. */
-static const uint8_t *find_moved(const struct pattern *p, const uint8_t *code, const uint8_t *at,
-				 const uint8_t *end)
+static const uint8_t *find_moved(const struct code_pattern *p, const uint8_t *code,
+				 const uint8_t *at, const uint8_t *end)
 {
 	uint32_t insn, before = 0;
 
@@ -159,8 +159,8 @@ static const uint8_t *find_moved(const struct pattern *p, const uint8_t *code, c
 }
 #else
 /* A prefix before the first byte would make it another instruction. */
-static const uint8_t *find_moved(const struct pattern *p, const uint8_t *code, const uint8_t *at,
-				 const uint8_t *end)
+static const uint8_t *find_moved(const struct code_pattern *p, const uint8_t *code,
+				 const uint8_t *at, const uint8_t *end)
 {
 	bool begins_here = p->bytes[0] != 0xb8 || (at > code && (at[-1] & 0xf0) != 0x40);
 
@@ -239,13 +239,13 @@ struct matching {
 	unsigned found, lacks; /* bits of enum inject_libc */
 };
 
-static bool is_at(const struct matching *m, const struct pattern *p, const uint8_t *at)
+static bool is_at(const struct matching *m, const struct code_pattern *p, const uint8_t *at)
 {
 	return p->len && at + p->len <= m->end && !memcmp(at, p->bytes, p->len);
 }
 
 /* One that cannot be changed is left out. */
-static int plan_match(struct matching *m, const struct pattern *p, const uint8_t *at)
+static int plan_match(struct matching *m, const struct code_pattern *p, const uint8_t *at)
 {
 	const uint8_t *moved = find_moved(p, m->code, at, m->end);
 	struct inject_place *place = &m->out[m->count];
@@ -321,7 +321,7 @@ static int find_patterns(const uint8_t *code, size_t len, struct code_match *out
 /* Where a process has other bytes, a debugger is at work. */
 static int plan_known_match(struct matching *m, uint64_t start, const struct code_match *match)
 {
-	const struct pattern *p = &patterns[match->pattern];
+	const struct code_pattern *p = &patterns[match->pattern];
 	uint8_t now[MATCH_BYTES];
 
 	m->start = start + match->at;
@@ -334,7 +334,7 @@ static int plan_known_match(struct matching *m, uint64_t start, const struct cod
 }
 
 /* -ENOENT: its file is not known. */
-static int plan_known(struct inject *x, const struct search *s, struct inject_place *out,
+static int plan_known(struct inject *x, const struct libc_search *s, struct inject_place *out,
 		      unsigned most, unsigned *lacks)
 {
 	struct matching m = {.x = x, .out = out, .most = most};
@@ -396,7 +396,7 @@ static int plan_range(struct inject *x, const struct range *r, bool is_libc, boo
 /* A static program has the C library in itself. Of glibc all that makes filters is known. */
 int inject_plan_libc(struct inject *x, struct inject_place *out, unsigned most, unsigned *lacks)
 {
-	struct search s = find_code(x);
+	struct libc_search s = find_code(x);
 	bool is_static = !s.libc.end;
 	int count = 0, n = 0;
 

@@ -11,7 +11,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
-#include "symbols/maps.h"
+#include "base/proc.h"
 #include "user/patch/ledger.h"
 
 #define PRIVATE	      (LEDGER_STEP + OWN_PAGES * PAGE) /* bytes that are private and writable */

@@ -354,7 +354,7 @@ static int map_in_thread(void *arg)
 void inject_expect(struct inject *x, uint64_t offset, size_t size)
 {
 	if (x->present_count < PRESENT_MOST)
-		x->present[x->present_count++] = (struct piece){offset, offset + size};
+		x->present[x->present_count++] = (struct page_piece){offset, offset + size};
 }
 
 void inject_share(struct inject *x, const struct inject_part *parts, size_t count, uint64_t span)

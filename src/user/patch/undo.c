@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbols/maps.h"
 #include "user/patch/inject.h"
 #include "user/patch/ledger.h"
 #include "user/patch/patch.h"

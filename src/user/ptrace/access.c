@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "symbols/maps.h"
+#include "base/proc.h"
 #include "user/ptrace/threads.h"
 
 /* A number in /proc/PID/status; -1: not known. */

@@ -20,7 +20,7 @@
 #include <sys/uio.h>
 
 #include "base/array.h"
-#include "symbols/maps.h"
+#include "base/proc.h"
 #include "user/ptrace/system_call.h"
 
 #ifndef NT_ARM_SYSTEM_CALL

@@ -22,7 +22,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "symbols/maps.h"
+#include "base/proc.h"
 #include "user/ptrace/threads.h"
 #include "user/ptrace/tracee_state.h"
 

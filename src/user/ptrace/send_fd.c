@@ -36,7 +36,7 @@ struct letter {
 
 #define ENDS 16 /* bytes of scratch for the numbers of the sockets */
 
-static void *there(uint64_t letter, size_t offset)
+static void *in_letter(uint64_t letter, size_t offset)
 {
 	return (void *)(uintptr_t)(letter + offset);
 }
@@ -79,7 +79,7 @@ static int check_socket(int fd)
 }
 
 /* It may be a socket whose other end is full, too: nothing waits for it. */
-static int post(int socket, int fd)
+static int post_descriptor(int socket, int fd)
 {
 	union rights rights = {{0}};
 	struct cmsghdr *head = (struct cmsghdr *)rights.bytes;
@@ -97,14 +97,14 @@ static int post(int socket, int fd)
 	return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : -errno;
 }
 
-static int64_t collect(struct inject *x, struct remote *r, int socket, uint64_t at)
+static int64_t collect_descriptor(struct inject *x, struct remote *r, int socket, uint64_t at)
 {
 	struct letter letter = {
-		.head = {.msg_iov = there(at, offsetof(struct letter, part)),
+		.head = {.msg_iov = in_letter(at, offsetof(struct letter, part)),
 			 .msg_iovlen = 1,
-			 .msg_control = there(at, offsetof(struct letter, rights)),
+			 .msg_control = in_letter(at, offsetof(struct letter, rights)),
 			 .msg_controllen = sizeof(union rights)},
-		.part = {there(at, offsetof(struct letter, byte)), 1},
+		.part = {in_letter(at, offsetof(struct letter, byte)), 1},
 	};
 	int64_t done = inject_write(x, at, &letter, sizeof(letter));
 	const struct cmsghdr *head = (const struct cmsghdr *)letter.rights.bytes;
@@ -166,9 +166,9 @@ int64_t send_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch, st
 	if (!done && !is_of_thread(ours, x->pid, remote_thread(r), ends[0]))
 		done = -EPROTOTYPE;
 	if (!done)
-		done = post(ours, fd);
+		done = post_descriptor(ours, fd);
 	if (!done)
-		done = collect(x, r, ends[1], scratch + ENDS);
+		done = collect_descriptor(x, r, ends[1], scratch + ENDS);
 	*out = (struct sent_fd){{-1, ends[0], ends[1]}};
 	if (done < 0 || !x->held)
 		send_fd_end(r, out);

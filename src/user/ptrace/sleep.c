@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 
 #include "base/clock.h"
-#include "symbols/maps.h"
+#include "base/proc.h"
 #include "user/ptrace/cpu.h"
 #include "user/ptrace/system_call.h"
 

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "base/array.h"
+#include "base/proc.h"
 #include "symbols/maps.h"
 
 #define LOWEST	     0x10000u	  /* vm.mmap_min_addr, and pointers near NULL */
@@ -225,7 +226,7 @@ int space_adopt(struct space *s, const struct range *pages)
 		.start = pages->start, .end = pages->end, .is_bodies = pages->is_bodies};
 	s->mapped_count = s->planned_count;
 	if (pages->is_bodies)
-		s->pieces[s->piece_count++] = (struct piece){pages->start, pages->end};
+		s->pieces[s->piece_count++] = (struct page_piece){pages->start, pages->end};
 	return 0;
 }
 
@@ -253,7 +254,7 @@ int space_take(struct space *s, uint64_t start, size_t size, bool is_bodies)
 	for (uint64_t page = page_of(start); page < start + size && !err; page += PAGE)
 		err = plan_page(s, page, is_bodies);
 	if (!err)
-		s->pieces[s->piece_count++] = (struct piece){start, start + size};
+		s->pieces[s->piece_count++] = (struct page_piece){start, start + size};
 	return err;
 }
 

@@ -19,7 +19,7 @@ struct range {
 
 #define SPARE_MOST 2
 
-struct piece { /* bytes of a planned page that are spoken for */
+struct page_piece { /* bytes of a planned page that are spoken for */
 	uint64_t start, end;
 };
 
@@ -31,7 +31,7 @@ struct space {
 	struct range *planned; /* to be mapped by us: code */
 	size_t planned_count, planned_cap;
 	size_t mapped_count; /* of these, those that are */
-	struct piece *pieces;
+	struct page_piece *pieces;
 	size_t piece_count, piece_cap;
 	uint8_t spare; /* up to which that may be used; 0: none */
 	uint64_t stub; /* room for the stub of remote.c; 0: none */

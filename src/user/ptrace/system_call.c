@@ -5,8 +5,8 @@
  *	running */
 #include "user/ptrace/system_call.h"
 
+#include "base/proc.h"
 #include "base/str.h"
-#include "symbols/maps.h"
 
 #define LINE_MOST  256
 #define WORDS_MOST (SYSTEM_CALL_ARGS + 2)

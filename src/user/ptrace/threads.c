@@ -23,8 +23,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/proc.h"
 #include "base/tracees.h"
-#include "symbols/maps.h"
 #include "user/ptrace/system_call.h"
 #include "user/ptrace/tracee_state.h"
 

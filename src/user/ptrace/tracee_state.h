@@ -52,10 +52,10 @@ struct inject {
 	size_t claim_count, claim_cap;
 	struct jumps *jumps;
 	size_t jumps_count, jumps_cap;
-	uint64_t ledger;		    /* address */
-	uint32_t ledger_count, ledger_most; /* entries */
-	uint32_t ledger_size;		    /* bytes */
-	struct piece present[PRESENT_MOST]; /* of the shared memory, from its start */
+	uint64_t ledger;			 /* address */
+	uint32_t ledger_count, ledger_most;	 /* entries */
+	uint32_t ledger_size;			 /* bytes */
+	struct page_piece present[PRESENT_MOST]; /* of the shared memory, from its start */
 	unsigned present_count;
 	const struct inject_part *parts; /* of the shared memory */
 	size_t part_count;

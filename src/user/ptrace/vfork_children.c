@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "symbols/maps.h"
+#include "base/proc.h"
 
 #define PATIENCE_NS 3000000u /* until most children of vfork() have called exec or exit */
 
@@ -18,7 +18,7 @@ static bool has_memory_of(pid_t pid, pid_t other)
 	return syscall(SYS_kcmp, other, pid, KCMP_VM, 0, 0) == 0;
 }
 
-struct search {
+struct vfork_search {
 	struct threads *threads;
 	bool may_stop;
 	int found;
@@ -26,7 +26,7 @@ struct search {
 
 static int look_at_child(void *arg, pid_t pid)
 {
-	struct search *s = arg;
+	struct vfork_search *s = arg;
 	int found;
 
 	if (!has_memory_of(s->threads->pid, pid))
@@ -37,9 +37,9 @@ static int look_at_child(void *arg, pid_t pid)
 }
 
 /* How many children of this process and of those that were stopped are not stopped; -errno. */
-static int look(struct threads *t, bool may_stop)
+static int look_for_children(struct threads *t, bool may_stop)
 {
-	struct search s = {.threads = t, .may_stop = may_stop};
+	struct vfork_search s = {.threads = t, .may_stop = may_stop};
 	int err = processes_each_child(t->pid, look_at_child, &s);
 
 	for (size_t i = t->count; i-- && !err;)
@@ -52,9 +52,9 @@ static int look(struct threads *t, bool may_stop)
  * was so twice. */
 static int look_twice(struct threads *t, bool may_stop)
 {
-	int found = look(t, may_stop);
+	int found = look_for_children(t, may_stop);
 
-	return found ? found : look(t, may_stop);
+	return found ? found : look_for_children(t, may_stop);
 }
 
 /* ORDER: most of them will be gone soon. One that is stopped while it calls exec would run a

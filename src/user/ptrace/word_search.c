@@ -130,7 +130,7 @@ static void find_stacks(const struct mappings *all, const struct threads *t)
 
 /* ---- which pages there are */
 
-struct run {
+struct written_run {
 	uint64_t start, end, categories;
 };
 
@@ -148,7 +148,7 @@ struct scan {
 #define SCAN_PRESENT	  (UINT64_C(1) << 3)
 #define SCAN_SWAPPED	  (UINT64_C(1) << 4)
 
-static int scan_pages(int pagemap, uint64_t *at, uint64_t end, struct run out[RUNS])
+static int scan_pages(int pagemap, uint64_t *at, uint64_t end, struct written_run out[RUNS])
 {
 	struct scan scan = {.size = sizeof(scan),
 			    .start = *at,
@@ -167,7 +167,7 @@ static int scan_pages(int pagemap, uint64_t *at, uint64_t end, struct run out[RU
 	return count;
 }
 
-static int read_pages(int pagemap, uint64_t *at, uint64_t end, struct run out[RUNS])
+static int read_pages(int pagemap, uint64_t *at, uint64_t end, struct written_run out[RUNS])
 {
 	uint64_t entries[ENTRIES], page = (uint64_t)sysconf(_SC_PAGESIZE), first = *at / page;
 	uint64_t pages = (end - *at + page - 1) / page;
@@ -186,7 +186,7 @@ static int read_pages(int pagemap, uint64_t *at, uint64_t end, struct run out[RU
 		if (count && out[count - 1].end == start)
 			out[count - 1].end += page;
 		else if (count < RUNS)
-			out[count++] = (struct run){start, start + page, 0};
+			out[count++] = (struct written_run){start, start + page, 0};
 		else
 			break;
 	}
@@ -196,7 +196,7 @@ static int read_pages(int pagemap, uint64_t *at, uint64_t end, struct run out[RU
 
 /* ---- the words */
 
-struct search {
+struct word_search {
 	struct inject *x;
 	const struct code_areas *areas;
 	uint64_t low, span; /* of all areas */
@@ -233,7 +233,7 @@ static uint64_t cpu_time_since(const struct timespec *began)
 	       (uint64_t)began->tv_nsec;
 }
 
-static bool is_over_budget(const struct search *s)
+static bool is_over_budget(const struct word_search *s)
 {
 	return s->bytes > MEMORY_MOST || cpu_time_since(&s->began) > CPU_MOST_NS;
 }
@@ -259,19 +259,19 @@ static bool is_after_call(struct inject *x, uint64_t at)
 
 /* In the frame of a signal the flags and the code segment come after the instruction pointer:
  * struct sigcontext of the kernel's asm/sigcontext.h. */
-static bool is_in_frame(const struct search *s, size_t i, size_t count)
+static bool is_in_frame(const struct word_search *s, size_t i, size_t count)
 {
 	return i + 2 >= count || ((s->words[i + 1] & FLAG_ALWAYS) && s->words[i + 1] < FLAGS_ALL &&
 				  (s->words[i + 2] & 0xffff) == USER_CS);
 }
 
 /* Many numbers look like an address, of a program whose addresses are small. */
-static bool may_return(const struct search *s, size_t i, size_t count)
+static bool may_return(const struct word_search *s, size_t i, size_t count)
 {
 	return is_in_frame(s, i, count) || is_after_call(s->x, s->words[i]);
 }
 #else
-static bool may_return(const struct search *s, size_t i, size_t count)
+static bool may_return(const struct word_search *s, size_t i, size_t count)
 {
 	(void)s, (void)i, (void)count;
 	return true;
@@ -279,7 +279,7 @@ static bool may_return(const struct search *s, size_t i, size_t count)
 #endif
 
 /* True: `fn` has seen enough. */
-static bool look_at_words(const struct search *s, size_t count)
+static bool look_at_words(const struct word_search *s, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct code_area *area;
@@ -293,7 +293,7 @@ static bool look_at_words(const struct search *s, size_t count)
 	return false;
 }
 
-static int search_run(struct search *s, uint64_t start, uint64_t end)
+static int search_run(struct word_search *s, uint64_t start, uint64_t end)
 {
 	while (start < end) {
 		size_t len = end - start < CHUNK ? (size_t)(end - start) : CHUNK;
@@ -311,7 +311,8 @@ static int search_run(struct search *s, uint64_t start, uint64_t end)
 	return 0;
 }
 
-static int next_runs(struct search *s, uint64_t *at, uint64_t end, struct run out[RUNS])
+static int next_runs(struct word_search *s, uint64_t *at, uint64_t end,
+		     struct written_run out[RUNS])
 {
 	int count = s->can_scan ? scan_pages(s->pagemap, at, end, out) : -ENOTTY;
 
@@ -321,13 +322,13 @@ static int next_runs(struct search *s, uint64_t *at, uint64_t end, struct run ou
 	return read_pages(s->pagemap, at, end, out);
 }
 
-static int search_mapping(struct search *s, const struct mapped_range *m)
+static int search_mapping(struct word_search *s, const struct mapped_range *m)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), at = m->start & ~(page - 1);
 	int err = 0;
 
 	while (at < m->end && !err) {
-		struct run runs[RUNS];
+		struct written_run runs[RUNS];
 		int count = next_runs(s, &at, m->end, runs);
 
 		if (count < 0)
@@ -351,7 +352,7 @@ static int open_pagemap(pid_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-static int search_all(struct search *s, const struct mappings *all)
+static int search_all(struct word_search *s, const struct mappings *all)
 {
 	int err = 0;
 
@@ -364,7 +365,7 @@ static int search_all(struct search *s, const struct mappings *all)
 int memory_search(struct inject *x, const struct threads *t, struct mappings *all,
 		  const struct code_areas *areas, word_fn *fn, void *arg)
 {
-	struct search s = {.x = x, .areas = areas, .fn = fn, .arg = arg, .can_scan = true};
+	struct word_search s = {.x = x, .areas = areas, .fn = fn, .arg = arg, .can_scan = true};
 	int err;
 
 	if (!areas->count)

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "symbols/maps.h"
+#include "base/proc.h"
 #include "user/run/agent_socket.h"
 
 void children_free(struct native_children *f)

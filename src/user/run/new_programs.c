@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "symbols/maps.h"
+#include "base/proc.h"
 #include "user/patch/inject.h"
 #include "user/ptrace/tracee.h"
 #include "user/run/agent_socket.h"
@@ -24,7 +24,7 @@
 
 void native_say_late(struct native *e, struct native_process *p, struct diag *d)
 {
-	p->late_at = 0;
+	p->agent.late_at = 0;
 	if (p->count && e->late++ == 0)
 		diag_warn(d, "user-mode-late",
 			  "process %d began to run another program: tracing it begins some "
@@ -34,7 +34,7 @@ void native_say_late(struct native *e, struct native_process *p, struct diag *d)
 
 void native_judge_late(struct native *e, struct native_process *p, struct diag *d)
 {
-	if (p->late_at && !e->agents_wait && clock_now() - p->late_at > LATE_NS)
+	if (p->agent.late_at && !e->agents_wait && clock_now() - p->agent.late_at > LATE_NS)
 		native_say_late(e, p, d);
 }
 
@@ -51,7 +51,7 @@ static void judge_new(const struct new_programs *n, struct native_process *p)
 {
 	if (n->are_early)
 		return;
-	p->late_at = clock_now();
+	p->agent.late_at = clock_now();
 	if (p->count && (n->have_left || !n->e->options.agent_fd ||
 			 !native_agent_is_expected(inject_pid(p->x))))
 		native_say_late(n->e, p, n->d);
@@ -105,7 +105,7 @@ static void take_program(void *arg, pid_t pid)
  * there by then, so it is not late even if it has gone on. */
 static int take_known(struct native *e, struct native_process *p, bool has_left, struct diag *d)
 {
-	p->late_at = 0;
+	p->agent.late_at = 0;
 	return native_look_at_files(e, p, !has_left, d);
 }
 

@@ -515,7 +515,7 @@ int native_process_arm(struct native_process *p, const struct native_store *s, b
 {
 	struct arming a = {p, s, follow, d};
 
-	return p->is_waiting ? inject_held(p->x, arm_stopped, &a, d) : arm(p, s, follow, d);
+	return p->agent.is_waiting ? inject_held(p->x, arm_stopped, &a, d) : arm(p, s, follow, d);
 }
 
 unsigned native_process_renew(struct native_process *p)

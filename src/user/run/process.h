@@ -86,6 +86,12 @@ struct native_forks {
 	bool has_children; /* ... and has such children */
 };
 
+/* The wait of a program in its agent, until its sites are enabled. */
+struct native_wait {
+	bool is_waiting;  /* it may be stopped all the time */
+	uint64_t late_at; /* when it was found without its agent; 0: that has come */
+};
+
 /* What was found while its sites were planned and looked at. */
 struct native_found {
 	unsigned rereads;  /* of its mappings, as something was where a jump would lead */
@@ -111,11 +117,10 @@ struct native_process {
 	struct native_lang lang;
 	struct native_forks forks;
 	struct native_found found;
-	uint64_t late_at; /* when it was found without its agent; 0: it has come */
-	bool is_ready;	  /* its process page is written */
-	bool is_waiting;  /* for us, in its agent: it may be stopped all the time */
-	bool has_execed;  /* its number is that of another program by now */
-	bool is_shut;	  /* it cannot be looked at any more, only its memory */
+	struct native_wait agent;
+	bool is_ready;	 /* its process page is written */
+	bool has_execed; /* its number is that of another program by now */
+	bool is_shut;	 /* it cannot be looked at any more, only its memory */
 };
 
 /* Errors and messages are those of inject_open(). */

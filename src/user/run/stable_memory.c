@@ -44,7 +44,7 @@ static uint64_t end_of_segments(struct inject *x, uint64_t start)
 }
 
 /* The mappings of one image, one after the other without a gap. */
-struct run {
+struct stable_run {
 	struct inject *x;
 	uint64_t pc;		    /* must be in it */
 	uint64_t device, inode;	    /* or it is of this file, if pc is 0 */
@@ -54,7 +54,7 @@ struct run {
 	bool is_wanted;
 };
 
-static void begin_run(struct run *r, const struct mapped_file *m)
+static void begin_run(struct stable_run *r, const struct mapped_file *m)
 {
 	if (m->inode != r->file || m->device != r->file_device || m->offset == 0) {
 		r->head = m->offset ? NO_ADDRESS : m->start;
@@ -67,7 +67,7 @@ static void begin_run(struct run *r, const struct mapped_file *m)
 }
 
 /* Is it memory without a file that the image's segments reach into? `*end`: how far. */
-static bool is_tail(struct run *r, const struct mapped_file *m, uint64_t *end)
+static bool is_tail(struct stable_run *r, const struct mapped_file *m, uint64_t *end)
 {
 	if (m->inode || m->path.len || m->start != r->end || r->head == NO_ADDRESS)
 		return false;
@@ -82,7 +82,7 @@ static bool is_tail(struct run *r, const struct mapped_file *m, uint64_t *end)
 /* 1: the run that was looked for has ended. */
 static int take_mapping(void *arg, const struct mapped_file *m)
 {
-	struct run *r = arg;
+	struct stable_run *r = arg;
 	uint64_t end = m->end;
 	bool is_same = m->inode && m->offset && m->inode == r->file && m->device == r->file_device;
 	bool goes_on = r->end == m->start && is_readable(m) && (is_same || is_tail(r, m, &end));
@@ -101,7 +101,7 @@ static int take_mapping(void *arg, const struct mapped_file *m)
 	return 0;
 }
 
-static struct memory_range find_run(struct run *r, struct str maps)
+static struct memory_range find_run(struct stable_run *r, struct str maps)
 {
 	r->head = NO_ADDRESS;
 	if (maps_parse_all(maps, inject_pid(r->x), take_mapping, r) >= 0 && r->is_wanted)
@@ -111,7 +111,7 @@ static struct memory_range find_run(struct run *r, struct str maps)
 
 struct memory_range stable_image(struct inject *x, uint64_t pc)
 {
-	struct run r = {.x = x, .pc = pc};
+	struct stable_run r = {.x = x, .pc = pc};
 	struct memory_range out = {0, 0};
 	struct buf maps = BUF_INIT;
 
@@ -125,7 +125,7 @@ struct memory_range stable_image(struct inject *x, uint64_t pc)
 
 static struct memory_range find_program(struct inject *x, struct str maps)
 {
-	struct run r = {.x = x};
+	struct stable_run r = {.x = x};
 	char path[32];
 	struct stat st;
 

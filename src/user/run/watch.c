@@ -129,7 +129,7 @@ unsigned native_count_late(const struct native *e)
 	for (size_t i = 0; i < e->process_count; i++) {
 		const struct native_process *p = e->processes[i];
 
-		count += (p->late_at && p->count) ||
+		count += (p->agent.late_at && p->count) ||
 			 (p->loader.later_at && !library_wait_follows(p, p->loader.later_waits));
 	}
 	return count;
@@ -181,9 +181,9 @@ static int look_at_files(struct native *e, struct native_process *p, bool is_ear
 	if (err || (p->count == before && !wants_more && !turned &&
 		    !(is_early && native_process_renew(p))))
 		return err;
-	p->is_waiting = is_new && is_early;
+	p->agent.is_waiting = is_new && is_early;
 	err = native_arm(e, p, d);
-	p->is_waiting = false;
+	p->agent.is_waiting = false;
 	if (!is_early && !is_new && !err)
 		expect_library_wait(e, p, waits, d);
 	return err;
@@ -219,7 +219,7 @@ static void drop_ended(struct native *e, struct diag *d)
 			continue;
 		}
 		e->given_up += p->loader.later_at != 0;
-		if (p->late_at)
+		if (p->agent.late_at)
 			native_say_late(e, p, d);
 		native_process_close(p);
 	}

@@ -19,6 +19,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/proc.h"
 #include "engine/bpf/run/helper.h"
 #include "symbols/maps.h"
 

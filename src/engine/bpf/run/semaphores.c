@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/proc.h"
 #include "elf/kind.h"
 #include "find/process.h"
 #include "symbols/maps.h"
