@@ -425,3 +425,51 @@ refused() {
 		! grep -q 'kernel traces' "$messages" || false
 	done
 }
+
+# Prints the folder of a new memory cgroup that may have $1 bytes.
+make_memory_cgroup() {
+	local folder=/sys/fs/cgroup/memory/nopal-$$ file=memory.limit_in_bytes
+	[ -d /sys/fs/cgroup/memory ] || { folder=/sys/fs/cgroup/nopal-$$ file=memory.max; }
+	mkdir "$folder" 2>/dev/null || return 1
+	if ! echo "$1" 2>/dev/null >"$folder/$file"; then
+		rmdir "$folder"
+		return 1
+	fi
+	echo "$folder"
+}
+
+@test "a program near the limit of its memory cgroup was ended for a map of many keys" {
+	local cgroup
+	[ "$(id -u)" = 0 ] || skip "only root makes cgroups"
+	cgroup=$(make_memory_cgroup $((12 << 20))) || skip "no memory cgroup can be made here"
+	cat >"$dir/near.c" <<-'END'
+		#include <nopal/sdt.h>
+		#include <stdio.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			getchar();
+			for (int i = 0; i < 200000; i++) {
+				NOPAL_PROBE(near, key, i);
+				if (i % 500 == 499)
+					usleep(1000);
+			}
+			return 0;
+		}
+	END
+	cc -O2 -I"$ROOT/include" -o "$dir/near" "$dir/near.c"
+	sh -c 'echo $$ >"$0"/cgroup.procs && exec "$1"' "$cgroup" "$dir/near" <"$dir/go" 3>&- &
+	target=$!
+	exec 8>"$dir/go"
+	export NOPAL_MAX_MAP_KEYS=300000
+	awaits grep -qs near /proc/$target/comm
+	start_tracer "usdt:$dir/near:near:key { @[arg0] = count() }" --user -p $target
+	echo >&8
+	exec 8>&-
+	status=0
+	wait $target || status=$?
+	wait $tracer
+	rmdir "$cgroup"
+	[ "$status" = 0 ]
+	[ "$(grep -c '^@\[' "$output_file")" = 200000 ]
+}

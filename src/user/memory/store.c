@@ -17,11 +17,6 @@
 #ifndef HWCAP2_SME /* of aarch64 */
 #define HWCAP2_SME (1 << 23)
 #endif
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-#define PRESENT_BYTES (UINT64_C(16) << 20) /* of all rings that are made at once */
-
 #define MIB ((uint64_t)1 << 20)
 #define CONTROL_RING                                                                \
 	UINT64_C(2048) /* of a CPU, for control records alone: a page with its head \
@@ -428,26 +423,6 @@ static int make_memory(struct native_store *s)
 	return 0;
 }
 
-uint64_t native_store_first_pages(const struct native_store *s, uint32_t cpu, size_t *size)
-{
-	const struct layout *l = &s->layout;
-	uint64_t most = PRESENT_BYTES / l->cpus & -(uint64_t)LAYOUT_PAGE;
-
-	*size = l->ring_size <= CONTROL_RING ? 0 : most < l->ring_size ? most : l->ring_size;
-	return ring_at(l, cpu) + l->ring_data;
-}
-
-/* The kernel makes the pages now; what cannot be made is made later. */
-static void make_first_pages(struct native_store *s)
-{
-	for (uint32_t cpu = 0; cpu < s->layout.cpus; cpu++) {
-		size_t size;
-		uint64_t at = native_store_first_pages(s, cpu, &size);
-
-		madvise(s->base + at, size, MADV_POPULATE_WRITE);
-	}
-}
-
 /* The tracer has mapped all of the memory, and makes no calls for others. */
 static void keep_all(struct kept_page *kept)
 {
@@ -504,7 +479,7 @@ int native_store_open(const struct program *p, const struct native_sizes *sizes,
 	s->layout.start = clock_line_ns(&s->clock.line, s->clock.tsc);
 	memcpy(s->base, &s->layout, sizeof(s->layout));
 	s->interp = table_interp_store(s);
-	make_first_pages(s);
+	native_store_make_pages(s);
 	*out = s;
 	return 0;
 }

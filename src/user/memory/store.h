@@ -45,6 +45,7 @@ struct ring_cursor {
 struct native_piece {
 	uint64_t at, size; /* so many bytes at first; 0: there is none */
 	uint64_t most;	   /* bytes that it can have */
+	uint64_t made;	   /* bytes from its start that have pages: pages.c */
 };
 
 /* Of a map that grows, or that may have other types later. */
@@ -108,6 +109,12 @@ int native_store_faults(const struct native_store *s, fault_fn *fn, void *arg);
 void native_store_stop(struct native_store *s);
 bool native_store_is_stopped(const struct native_store *s);
 
+/* ---- pages.c */
+
+/* Make the pages that most runs need. */
+void native_store_make_pages(struct native_store *s);
+/* Make those of maps that grow; to be called again and again while they may. */
+void native_store_stay_ahead(struct native_store *s);
 /* Where the ring of a CPU begins to be written: pages that most runs need, so no probe should meet
  * them for the first time while a probe is hit. *size: 0 if the program sends no records. */
 uint64_t native_store_first_pages(const struct native_store *s, uint32_t cpu, size_t *size);

@@ -640,6 +640,7 @@ static int drain_rings(struct native *e, record_fn *fn, void *arg)
 	struct handing h = {e, fn, arg};
 	bool looks = e->parts[0]->is_stamped || e->store->layout.langs_at;
 
+	native_store_stay_ahead(e->store);
 	return looks ? native_ring_drain(e->store, hand_over, &h, is_alive, e)
 		     : native_ring_drain(e->store, fn, arg, is_alive, e);
 }
