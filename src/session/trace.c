@@ -407,14 +407,14 @@ static void tell_missed_in_user_mode(const struct run_stats *stats, bool is_repo
 	else if (stats->none_seen && !is_reported)
 		diag_warn(d, "none-seen",
 			  "no process that was looked at had these probes: in user mode, programs "
-			  "that a child runs for less than some milliseconds are missed");
+			  "that a child runs for less than a few milliseconds are missed");
 	if (stats->untraced > 1) /* of the first a warning has said why */
 		diag_warn(d, "user-mode-children",
 			  "%llu processes in all ran programs that were not traced",
 			  (unsigned long long)stats->untraced);
 	if (stats->late > 1)
 		diag_warn(d, "user-mode-late-programs",
-			  "%llu programs in all ran some milliseconds before they were traced",
+			  "%llu programs in all ran a few milliseconds before they were traced",
 			  (unsigned long long)stats->late);
 	if (stats->waited) {
 		diag_warn(

@@ -718,7 +718,7 @@ poke() {
 
 @test "a child that is too short to be seen does not go unmentioned" {
 	run timeout 20 "$NOPAL" --user -c "sh -c '$tick loop 1; true'" -e "usdt:$tick:tick:loop { @n = count() }"
-	[[ $output == *"@n: 1"* ]] || [[ $output == *"tracing it begins some milliseconds later"* ]] ||
+	[[ $output == *"@n: 1"* ]] || [[ $output == *"tracing it begins a few milliseconds later"* ]] ||
 		says none-seen "no process that was looked at had these probes"
 }
 

@@ -136,7 +136,7 @@ as_nobody() {
 			[ "$n" -ge 100 ]
 			missed=$(sed -n 's/.*warning: \([0-9]*\) process.* mapped a file with probes .* ended before .*/\1/p' <<<"$output")
 			late=$(grep -c 'began to run another program' <<<"$output" || true)
-			more=$(sed -n 's/.*warning: \([0-9]*\) programs in all ran some milliseconds.*/\1/p' <<<"$output")
+			more=$(sed -n 's/.*warning: \([0-9]*\) programs in all ran a few milliseconds.*/\1/p' <<<"$output")
 			waited=$(sed -n 's/.*warning: \([0-9]*\) time.* a thread went on before .*/\1/p' <<<"$output")
 			[ $((150 - n)) -le $(((missed + ${more:-$late} + waited) * 10)) ] || grep -q ' armed ' <<<"$output"
 		done
@@ -218,7 +218,7 @@ static_program() {
 }
 
 # A conversion of characters, which glibc loads: its constructor fires, then a thread of it 500 times.
-@test "a library that only the C library loads is traced some milliseconds later, which is said" {
+@test "a library that only the C library loads is traced a few milliseconds later, which is said" {
 	cat >"$dir/slow.c" <<-'END'
 		#include <nopal/sdt.h>
 		#include <pthread.h>
@@ -284,7 +284,7 @@ static_program() {
 	[ "$status" = 0 ]
 	says user-mode-begins "programs of '$dir/static' do not wait until they are traced"
 	says user-mode-late "began to run another program"
-	says user-mode-late-programs "2 programs in all ran some milliseconds before they were traced"
+	says user-mode-late-programs "2 programs in all ran a few milliseconds before they were traced"
 	n=$(sed -n 's/^@n: //p' <<<"$output")
 	[ "$n" -gt 3000 ]
 	[ "$n" -le 6000 ]

@@ -23,7 +23,7 @@ int inject_rest(struct inject *x, struct inject_site *s)
 		plan_forget(x, s);
 	s->form = INJECT_NONE;
 	s->is_taken = false;
-	s->why = "another file is mapped there at present";
+	s->why = "another file is mapped there now";
 	jumps_free(x); /* they were those of its file */
 	return err;
 }

@@ -205,7 +205,7 @@ static void say_lacks(struct native *e, struct native_process *p, struct diag *d
 	if (p->loader.is_unheard && !e->unheard++)
 		diag_warn(d, "user-mode-loader",
 			  "the dynamic loader of process %d cannot be changed: tracing the "
-			  "libraries that it loads from now on begins some milliseconds later",
+			  "libraries that it loads from now on begins a few milliseconds later",
 			  (int)inject_pid(p->x));
 }
 

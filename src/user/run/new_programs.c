@@ -27,8 +27,8 @@ void native_say_late(struct native *e, struct native_process *p, struct diag *d)
 	p->agent.late_at = 0;
 	if (p->count && e->late++ == 0)
 		diag_warn(d, "user-mode-late",
-			  "process %d began to run another program: tracing it begins some "
-			  "milliseconds later",
+			  "process %d began to run another program: tracing it begins a "
+			  "few milliseconds later",
 			  (int)inject_pid(p->x));
 }
 
@@ -145,7 +145,7 @@ static bool descends_from(pid_t pid, pid_t first)
 }
 
 /* Programs of other users may be the command's, too, if it has dropped its rights. There is no end
- * to those that are not: only so many are looked at. */
+ * to those that are not: at most FOREIGN_LOOKS a second are looked at. */
 static bool is_command_of_other(struct native *e, pid_t pid)
 {
 	uint64_t now = clock_now();
@@ -187,7 +187,7 @@ static int accept_ours(struct native *e, pid_t *pid)
 	return -EBUSY;
 }
 
-/* Only so many are looked at in one turn, and the others wait in the kernel. */
+/* At most AGENTS_AT_ONCE are looked at in one turn, and the others wait in the kernel. */
 void native_accept_agents(struct native *e)
 {
 	struct native_waiting *w = &e->waiting;

@@ -60,7 +60,7 @@ static void say_off(struct native *e, const struct native_process *p, unsigned o
 	diag_warn(
 		d, "user-mode-off",
 		"a debugger or a kernel uprobe had put breakpoints on %u site%s of process %d for "
-		"a moment, or its file was mapped anew: events there were missed",
+		"a moment, or its file was mapped again: events there were missed",
 		off, off == 1 ? "" : "s", (int)inject_pid(p->x));
 }
 
@@ -69,8 +69,8 @@ static void say_later(struct native *e, struct native_process *p, struct diag *d
 	p->loader.later_at = 0;
 	if (e->later++ == 0)
 		diag_warn(d, "user-mode-later",
-			  "process %d has mapped a file with probes: tracing these begins some "
-			  "milliseconds later",
+			  "process %d has mapped a file with probes: tracing these begins a "
+			  "few milliseconds later",
 			  (int)inject_pid(p->x));
 }
 
