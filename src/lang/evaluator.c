@@ -5,8 +5,8 @@
  *	{ slot, addend }, { slot + 8, addend }, ...	each addend in one function
  *
  * Where functions begin is in .eh_frame_hdr, sorted (Linux Standard Base 5, 10.6.2). How many
- * instructions there are depends on the version, and is in tables.c. Only a table of exactly so
- * many is taken, and only if there is one. */
+ * instructions there are depends on the version, and is in tables.c. Only a table of exactly
+ * that number is taken, and only if there is one. */
 #include "lang/inside.h"
 
 #include <elf.h>

@@ -37,7 +37,7 @@ struct emitter {
 	bool in_map;		  /* in a loop over a map, where nothing may sleep */
 	struct loop_body *bodies; /* functions that are still to be emitted */
 	size_t body_count, body_cap;
-	struct walks walks; /* likewise, of walks over stacks */
+	struct walks walks; /* over stacks; their functions are still to be emitted */
 	struct diag *diag;
 	int err;
 };

@@ -236,7 +236,7 @@ static void find_padded_and_around(struct plan *p)
 		bool fixed;
 		int first;
 
-		/* Of a stack that is a key, only so many words count as it has. */
+		/* Of a stack that is a key, only the words that it has count. */
 		if (op_uses_map(in->op) && in->s != SLOT_NO &&
 		    !type_is_stack(&p->clause->slots[in->s].type))
 			p->frame.padded[in->s] = true;

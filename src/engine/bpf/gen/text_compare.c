@@ -3,8 +3,8 @@
 
 #include "program/op.h"
 
-#define COMPARE_LONG  2048 /* longer texts are compared by blocks first, */
-#define COMPARE_BLOCK 64   /* of so many bytes */
+#define COMPARE_LONG  2048 /* longer texts are compared by blocks first */
+#define COMPARE_BLOCK 64   /* bytes of a block */
 
 /* The literal a slot always holds: written once, by OP_TEXT. NULL: it may hold others. Which
  * operations write slots s and t is read off the table of operations. */

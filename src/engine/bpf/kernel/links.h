@@ -26,7 +26,7 @@ int links_raw(struct links *l, struct code *c, const char *name, const char *tra
 int links_event_type(const char *path);
 /* Close those from number `first` on. */
 void links_cut(struct links *l, size_t first);
-/* Close all. Perf events take the kernel a tenth of a second each, so many are closed at once. */
+/* Close all. A perf event takes the kernel a tenth of a second: several are closed at once. */
 void links_close(struct links *l);
 
 #endif

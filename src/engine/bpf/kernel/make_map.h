@@ -14,7 +14,7 @@ int map_make_plain(int *fd, enum bpf_map_type type, uint32_t key, uint32_t value
 /* A hash whose entries take memory as they come. */
 int map_make_hash(const char *name, uint32_t key, uint32_t value, uint32_t entries, int *fd,
 		  struct diag *d);
-/* An array of one entry of so many bytes, mapped here too, in whole pages: *mapped bytes. The
+/* An array of one entry of `bytes` bytes, mapped here too, in whole pages: *mapped bytes. The
  * caller closes *fd and unmaps *memory, after an error what is not -1 and NULL. */
 int map_make_memory(const char *name, size_t bytes, int *fd, void **memory, size_t *mapped,
 		    struct diag *d);

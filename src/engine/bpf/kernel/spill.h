@@ -47,7 +47,7 @@ static inline int spill_base(struct spill at)
 /* An argument of a helper: the address of byte `more` of a spill slot. */
 #define MEM(at, more) SUM(spill_base(at), (at).offset + (int32_t)(more))
 
-/* Extend a register from so many bytes. */
+/* Extend a register from its low `bytes` bytes. */
 void code_extend(struct code *c, int reg, int64_t bytes, bool is_signed);
 /* reg = min(reg, most), for the verifier */
 void code_limit(struct code *c, int reg, int64_t most);

@@ -113,7 +113,7 @@ static bool watchpoints_fire(void)
 	bool fire;
 
 	if (event < 0)
-		return true; /* the watchpoint that is asked for fails likewise, or does not */
+		return true; /* the watchpoint that is asked for fails too, or does not */
 	watched = 1;
 	fire = read(event, &count, sizeof(count)) != (ssize_t)sizeof(count) || count;
 	close(event);

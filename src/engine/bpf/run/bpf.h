@@ -39,7 +39,7 @@ struct bpf_engine {
 	struct links links;   /* all but uprobes */
 	struct links uprobes; /* closed and made again by rearm */
 	struct semaphores semaphores;
-	uint64_t takeovers;  /* rearmed for so many of them */
+	uint64_t takeovers;  /* CONTROL_TAKEOVERS when they were last rearmed */
 	uint64_t main_ended; /* when it was first seen that the main thread had, ns */
 	bool files_missed;   /* ... and files mapped since are not armed */
 	bool everybody;	     /* the kernel cannot filter: a main thread has ended */

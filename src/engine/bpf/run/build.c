@@ -39,7 +39,7 @@ static uint32_t control_words(const struct bpf_engine *e, const struct program *
 }
 
 /* Is the map a histogram that code reads, or may read later? It is one for all CPUs, since code
- * would take too long to add up so many numbers. */
+ * would take too long to add up the buckets of every CPU. */
 static bool is_read_histogram(const struct program *p, uint32_t map)
 {
 	if (!(TYPE_BUCKETS & TYPE_BIT(p->maps[map].value.kind)))

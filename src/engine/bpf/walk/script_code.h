@@ -86,7 +86,7 @@ void lang_follow(const struct lang_code *w, enum cell from, int offset, int size
 void lang_kernel(const struct lang_code *w, int fail);
 /* The next round, from a stage on: to its label, or by another call. */
 void lang_again(const struct lang_code *w, enum stage stage, int end);
-/* The same, if it is one of so many; else to `end`. */
+/* The next round, if it is one of the first `most`; else to `end`. */
 void lang_round(const struct lang_code *w, int32_t most, int end, enum stage stage);
 
 /* A frame without an object: frame R1 is the note in R4, enum lang_note; R1 = the next. */

@@ -96,8 +96,8 @@ static void take_chunk(const struct lang_code *w)
 	code_store(c, 4, R1, w->work + AT_CHUNKS + 12, R5);
 }
 
-/* The register that the step is for = the word at TMP2, 0 when it cannot be read; or so many words
- * more. R1 is it, R3 the step. */
+/* The register that the step is for = the word at TMP2, 0 when it cannot be read; LANG_STEP_INDEX:
+ * the register += 8 * that word. R1 = the register, R3 = the step. */
 static void take_register(const struct lang_code *w)
 {
 	struct code *c = w->c;
