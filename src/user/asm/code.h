@@ -178,14 +178,15 @@ void asm_traps(struct native_code *c, size_t count);
 /* ACC and the flags that compilers know, to 16 bytes of stack, ACC to the upper 8; and back. */
 void asm_save_flags(struct native_code *c);
 void asm_restore_flags(struct native_code *c);
-/* The registers of a set, by their numbers from the top of so many bytes of stack down. */
+/* The registers of a set, by their numbers from the top of asm_pushed() bytes of stack down. */
 uint32_t asm_pushed(uint32_t set);
 void asm_push(struct native_code *c, uint32_t set);
 void asm_pop(struct native_code *c, uint32_t set);
 
-/* What number of a general register an operand's register has (arch/CPU.c); ASM_NONE. */
+/* The number that the register of an operand (arch/CPU.c) has as a general register; ASM_NONE. */
 int asm_general(uint8_t id);
-int asm_vector(uint8_t id); /* likewise, of a vector register that can be read */
+/* Its number as a vector register that can be read; ASM_NONE. */
+int asm_vector(uint8_t id);
 /* The low bytes of a vector register, 4 or 8: a read, which changes no vector state. */
 void asm_from_vector(struct native_code *c, unsigned size, int to, int vector);
 /* The thread pointer; x86-64 may have an instruction for it (FSGSBASE in AT_HWCAP2). */

@@ -62,7 +62,7 @@ static void find_cell(struct gen *g, const struct insn *in, int cold)
 }
 
 /* The first of this CPU: its cell is of an earlier use of the entry, unless another thread has been
- * here meanwhile, or the entry is used anew. Number last. */
+ * here meanwhile, or the entry is used again. Number last. */
 static void first_in_cell(struct gen *g, const struct cold *cold)
 {
 	const struct insn *in = cold->insn;

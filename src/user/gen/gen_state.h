@@ -148,7 +148,7 @@ struct asm_mem native_slot(const struct gen *g, uint16_t slot, int64_t more);
 const struct type *native_slot_type(const struct gen *g, uint16_t slot);
 /* A constant after the code, at a multiple of 8 bytes: its label. */
 int native_pool(struct gen *g, const void *bytes, size_t len);
-/* Likewise, of a restartable sequence. */
+/* The struct rseq_cs of a restartable sequence after the code: its label. */
 int native_pool_rseq(struct gen *g, int start, int end, int abort);
 void native_fail(struct gen *g, const char *tag, const char *text);
 
@@ -186,7 +186,7 @@ struct native_arg {
 #define HOST(r)	   {ARG_HOST, (r), 0, {0}}		/* a register of the CPU: ACC, TMP */
 #define IMM(n)	   {ARG_IMM, 0, (uint64_t)(n), {0}}
 #define MEMORY(m)  {ARG_MEMORY, 0, 0, m}		/* the address of it */
-#define LABEL(l)   {ARG_LABEL, (l), 0, {0}}		/* likewise, of a constant */
+#define LABEL(l)   {ARG_LABEL, (l), 0, {0}}		/* the address of a constant */
 #define HIT	   {ARG_MEMORY, 0, 0, native_at(g, g->hit_at)}
 #define NOTHING	   {ARG_IMM, 0, 0, {0}}
 #define END	   {ARG_END, 0, 0, {0}}
