@@ -198,6 +198,8 @@ uint64_t inside_gid(struct hit *h, uint64_t span);
 /* OP_F2I of IEEE bits of `size` bytes; without SSE. */
 uint64_t inside_f2i(uint64_t bits, uint64_t size);
 uint64_t inside_rand(struct hit *h);
-uint64_t inside_cpu(struct hit *h, uint64_t span); /* likewise */
+/* The CPU, by getcpu(2) where nothing else has its number: then 0 and FAULT_ASK when there must be
+ * no calls. */
+uint64_t inside_cpu(struct hit *h, uint64_t span);
 
 #endif

@@ -283,7 +283,7 @@ static uint64_t count_keys(const struct chain_search *s, uint64_t what)
 	return word_add(word_at(s->h, s->m->used_at), what);
 }
 
-/* Do so many keys stay that there is no room for one more? */
+/* Is the map full even without the keys that are on their way in or out? */
 static bool is_full(const struct chain_search *s, uint64_t used)
 {
 	int64_t keys = (int64_t)used >> KEY_SHIFT;

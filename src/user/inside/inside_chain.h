@@ -26,7 +26,7 @@
  *   old one, by the exchange that makes the old one dead and points it to the new one.
  *   (chain_replace)
  * - The tracer takes a map of aggregates key by key. An entry that it has taken is dead and stays,
- *   so no thread uses it again; the key is inserted anew in front of it. When the tracer has read
+ *   so no thread uses it again; the key is inserted again in front of it. When the tracer has read
  *   its cells, it makes it as dead as others. (chain_take, chain_release)
  * - A word of an aggregate lies beside the number of its entry's use, and they are exchanged
  *   together. So a late addition to an entry that is gone changes nothing that counts. (take_in)

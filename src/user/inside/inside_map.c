@@ -247,7 +247,7 @@ uint64_t inside_map_get(struct hit *h, const struct map_shape *m, const uint64_t
 	return f.link & LINK_DEAD ? 0 : value;
 }
 
-/* All of the value of use `number` of an entry. False: the entry is used anew. */
+/* All of the value of use `number` of an entry. False: the entry is used again. */
 static bool read_value(const struct map_shape *m, struct map_entry *e, uint64_t number,
 		       uint64_t *out)
 {
@@ -483,7 +483,7 @@ static bool least_above(struct hit *h, const struct map_shape *m, uint64_t bucke
 	return word_load(word) == head;
 }
 
-/* False: the entry is used anew. */
+/* The key of use `number` of an entry. False: the entry is used again. */
 static bool read_key(const struct map_shape *m, struct map_entry *e, uint64_t number, uint64_t *out)
 {
 	uint64_t head = word_load(e->words);

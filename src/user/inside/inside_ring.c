@@ -186,7 +186,7 @@ struct ring_step {
 };
 
 /* store_in_ring(): *at = value, then head = next. False: the thread was interrupted, or head is
- * another one. copy_to_ring(): the words of a record to `to`, then likewise.
+ * another one. copy_to_ring(): the words of a record to `to`, then head = next.
  *
  * struct rseq and struct rseq_cs of linux/rseq.h: cpu_id is at 4, rseq_cs at 8. The descriptor is
  * on the stack, so rseq_cs is cleared before it goes. The number before `4:` is glibc's signature.

@@ -40,7 +40,7 @@ struct memory_range {
  */
 struct library_waits {
 	uint64_t asked;	   /* by this many, since the start; its low half is a futex */
-	uint64_t answered; /* up to this one; likewise */
+	uint64_t answered; /* up to this one; its low half is a futex, too */
 	uint64_t until;	   /* a TSC: later, the tracer may be gone */
 	uint64_t given_up; /* by threads that went on without an answer */
 };
@@ -69,7 +69,7 @@ struct layout {
 	uint64_t ring_data;   /* from a ring_head to its records */
 	uint64_t ring_size;   /* bytes of records, a power of two */
 	uint64_t shared_at;
-	uint64_t shared_stride, shared_data, shared_size; /* likewise */
+	uint64_t shared_stride, shared_data, shared_size; /* of the shared rings */
 	uint32_t cpus;	       /* possible CPUs: numbers are below this */
 	uint32_t shared_rings; /* 1 or more, at most cpus */
 	uint32_t format_count;
@@ -313,7 +313,7 @@ static inline uint64_t whole_pages(uint64_t bytes, uint64_t least)
 	return bytes < least ? least : bytes;
 }
 
-/* Bytes of a growing map's pieces, when a process has mapped so many chunks. */
+/* Bytes of a growing map's pieces, when a process has mapped `chunks` chunks. */
 static inline uint64_t map_entries_size(const struct map_shape *m, uint64_t chunks)
 {
 	return whole_pages((chunks << m->chunk_shift) * m->entry_size, m->entries_first);
