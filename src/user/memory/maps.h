@@ -10,7 +10,7 @@ struct interp_store table_interp_store(struct native_store *s);
 /* The value of an aggregate of this use of an entry, as type.h lays it out; `to` is zeros. */
 void table_copy_cells(struct native_store *s, const struct map_shape *m, uint64_t index,
 		      uint64_t number, uint64_t *to);
-/* A value that is neither a word nor an aggregate, likewise. */
+/* The value of an entry of a map whose values are neither words nor aggregates; `to` is zeros. */
 void table_copy_value(const struct map_shape *m, const struct map_entry *e, uint64_t *to);
 
 #endif

@@ -90,7 +90,7 @@ static void give_up(struct native_store *s, uint32_t ring)
 enum next {
 	NEXT_RECORD, /* c->record */
 	NEXT_SKIP,   /* c->step bytes to skip */
-	NEXT_LATE,   /* likewise, but there will be a record */
+	NEXT_LATE,   /* c->step bytes in which there will be a record */
 	NEXT_NONE,
 	NEXT_BAD,
 };

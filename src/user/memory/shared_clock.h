@@ -14,7 +14,7 @@ struct clock_fit {
 	uint64_t next;		      /* TSC after which to sample again */
 };
 
-/* Begin; takes some milliseconds. */
+/* Begin; takes a few milliseconds. */
 void native_clock_start(struct native_store *s);
 /* Correct it, when it is time to; to be called ten times a second or more often. */
 void native_clock_tick(struct native_store *s);
@@ -22,7 +22,7 @@ void native_clock_tick(struct native_store *s);
  * jump. */
 bool clock_fit_add(struct clock_fit *f, uint64_t tsc, uint64_t ns);
 uint64_t clock_line_ns(const struct clock_line *line, uint64_t tsc);
-/* So many ticks are `ns`, which is less than 4 s; 0: no clock was begun. */
+/* The ticks of the TSC in `ns`, which is less than 4 s; 0: no clock was begun. */
 uint64_t clock_line_ticks(const struct clock_line *line, uint64_t ns);
 
 #define CLOCK_NAME 32

@@ -41,11 +41,11 @@
 #define ANEW_MAX       16384u
 #define STRIPES_MAX    16u
 #define FREE_LISTS_MAX 16u
-/* CPUs share stripes when the cells of so many keys would take more than so many bytes. */
+/* CPUs share stripes when the cells of CELL_KEYS keys would take more than CELL_BYTES_MOST. */
 #define CELL_KEYS	4096u
 #define CELL_BYTES_MOST (2 * MIB)
 
-/* Maps with more than so many bytes of entries and cells grow, by chunks of about as many. */
+/* Maps with more than CHUNK_BYTES of entries and cells grow, by chunks of about CHUNK_BYTES. */
 #define CHUNK_BYTES (UINT64_C(256) << 10)
 #define CHUNK_MOST  10u			 /* 1,024 entries */
 #define NO_CHUNKS   31u			 /* as a shift: one chunk has all entries */
@@ -128,8 +128,8 @@ static uint64_t cut_cells(struct map_shape *m)
 	return m->cell_chunk;
 }
 
-/* Chunks of at most so many bytes of entries, and of cells, where a chunk of one entry has not
- * more. */
+/* Chunks of at most `entries` bytes of entries and `cells` bytes of cells, unless a chunk of one
+ * entry has more. */
 static void cut_chunks(struct map_shape *m, uint64_t entries, uint64_t cells)
 {
 	m->chunk_shift = CHUNK_MOST;
@@ -204,7 +204,7 @@ static void shape_map(struct map_shape *m, const struct map_def *def, uint32_t c
 	m->is_single = def->key.kind == TYPE_NONE && in_place;
 	m->max_entries = def->max_entries ? def->max_entries : 1;
 	spare = spare < SPARE_MIN ? SPARE_MIN : spare < SPARE_MAX ? spare : SPARE_MAX;
-	if (def->is_taken) /* for keys that come anew while the old ones are read */
+	if (def->is_taken) /* for keys that come again while the old ones are read */
 		spare += m->max_entries / 4 < ANEW_MAX ? m->max_entries / 4 : ANEW_MAX;
 	m->entry_count = m->is_single ? 2 : 1 + m->max_entries + spare;
 	m->entry_size = (uint32_t)sizeof(struct map_entry) +

@@ -43,7 +43,7 @@ struct ring_cursor {
 
 /* A part of the memory that a process maps beside the first part, and may grow. */
 struct native_piece {
-	uint64_t at, size; /* so many bytes at first; 0: there is none */
+	uint64_t at, size; /* bytes at first; 0: there is none */
 	uint64_t most;	   /* bytes that it can have */
 	uint64_t made;	   /* bytes from its start that have pages: pages.c */
 };
@@ -65,11 +65,11 @@ struct native_store {
 	int fd; /* the memfd; traced processes map it shared, readable and writable */
 	char *base;
 	struct layout layout;	      /* the tracer's copy */
-	struct map_shape *shapes;     /* likewise, by map */
+	struct map_shape *shapes;     /* the tracer's copy, by map */
 	uint64_t first_size;	      /* bytes of the part that is before all pieces */
 	struct native_pieces *pieces; /* by map */
 	struct kept_page kept;	      /* of the tracer, which has all of the memory */
-	struct taken *taken;	      /* likewise */
+	struct taken *taken;	      /* by map */
 	uint64_t shapes_at;	      /* their copy for the target: struct map_shape[map_count] */
 	uint64_t spare_at;	      /* memory from here to layout.size is not used yet */
 	const struct program *program;

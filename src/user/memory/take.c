@@ -7,7 +7,7 @@
  * - Cells of CPUs are added to without that. Those of a map without keys stay what they are, and
  *   what was given is subtracted from then on. Those of a key are sealed: the key's entry is dead,
  *   and each of its cells gets the number after its own, so that a thread that still comes to it
- * goes and inserts the key anew. A sequence that had already compared the number may still add to
+ * goes and inserts the key again. A sequence that had already compared the number may still add to
  * the cell, or store its own number once more. It is over when every CPU has done something else
  * twice, because a thread that is interrupted by another begins its sequence again. Then what is in
  * the cells is all there will ever be. */
@@ -285,7 +285,7 @@ static void wait_until_sealed(const struct native_store *s, const struct map_sha
 	}
 }
 
-/* False: a thread had made the key, and nothing was taken in yet. It makes it anew. */
+/* False: a thread had made the key, and nothing was taken in yet. That thread makes it again. */
 static bool read_sealed(const struct native_store *s, const struct map_shape *m,
 			const struct sealed *k, uint64_t *words)
 {
@@ -338,7 +338,7 @@ static int take_some(struct native_store *s, const struct map_shape *m, const ui
 	return err;
 }
 
-/* So many that the keys which are inserted anew find entries meanwhile. */
+/* How many keys to take at once: those that are inserted again meanwhile must find entries. */
 static size_t batch_of(const struct map_shape *m, size_t keys)
 {
 	size_t most = (m->entry_count - 1 - m->max_entries) / 2;
