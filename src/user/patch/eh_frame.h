@@ -8,8 +8,8 @@
 
 struct inject;
 
-/* The program headers in the memory of the image whose first byte is there, at most so many; 0: it
- * has none that can be read. They may be anything. */
+/* The program headers in the memory of the image whose first byte is there, at most
+ * INJECT_SEGMENTS; 0: it has none that can be read. They may be anything. */
 #define INJECT_SEGMENTS 64
 unsigned inject_segments(struct inject *x, uint64_t image, Elf64_Phdr *segments);
 

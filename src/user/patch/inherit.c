@@ -1,6 +1,6 @@
 /* Children of fork: they have what was put into their parent, as it was then, and its ledger, which
  * says whose it was. When one needs more than that, it becomes a process of its own here. What its
- * parent got since is planned anew. */
+ * parent got since is planned again. */
 #include "user/patch/inject.h"
 
 #include <errno.h>

@@ -53,7 +53,7 @@ bool inject_is_forked(const struct inject *of, int memory, uint64_t address, voi
  */
 int inject_inherit(const struct inject *from, pid_t pid, struct inject **out, struct diag *d);
 /* A copy of a site of its parent: is it enabled in the child, too? If not, it must be planned
- * anew. */
+ * again. */
 bool inject_inherit_site(struct inject *x, struct inject_site *s);
 /* Is this memory that was planned and mapped? */
 bool inject_has_code(const struct inject *x, uint64_t start, uint64_t end);

@@ -49,7 +49,7 @@ bool ledger_is_full(const struct inject *x);
 /* Write down the sites before their bytes change. -ENOSPC. */
 int ledger_add(struct inject *x, struct inject_site *sites, size_t count);
 struct ledger_entry ledger_entry(const struct inject_site *s);
-int ledger_mark(struct inject *x, const struct inject_site *s);	    /* the site's entry, anew */
+int ledger_mark(struct inject *x, const struct inject_site *s); /* write the site's entry again */
 unsigned ledger_find(struct inject *x, uint64_t out[LEDGERS_MOST]); /* addresses; how many */
 /* -EPROTO: it is none. */
 int ledger_open(struct inject *x, uint64_t ledger, struct ledger_head *out);

@@ -17,7 +17,7 @@
 #define PRIVATE	      (LEDGER_STEP + OWN_PAGES * PAGE) /* bytes that are private and writable */
 #define STACK	      4096		  /* bytes that a probe may use, and a signal */
 #define FILES	      3			  /* that it opens for a moment */
-#define ADDRESS_SHARE 4			  /* of the addresses that are left, one of so many */
+#define ADDRESS_SHARE 4			  /* a session may take 1 in ADDRESS_SHARE free ones */
 #define CAP_LOCK      (UINT64_C(1) << 14) /* its number in linux/capability.h */
 
 /* Of one kind: what a process has, and what a session needs. */

@@ -7,7 +7,7 @@
 
 #include "base/diag.h"
 
-/* May so many bytes of shared memory and code be mapped in the process, and would it not miss them?
+/* May `size` bytes of shared memory and code be mapped in the process, and would it not miss them?
  * -ENOSPC with a message: a limit is too near. */
 int inject_check_limits(pid_t pid, uint64_t size, struct diag *d);
 /* An error: the process has no number left for a descriptor. */

@@ -245,7 +245,7 @@ static int map_code(struct mapping *m, const struct range *r)
 	return refuse_call(m, at, "map memory for code");
 }
 
-/* Sites whose landings are lost can be planned anew; without trampolines the caller must. */
+/* Sites whose landings are lost can be planned again; without trampolines the caller must. */
 static int give_up(struct inject *x, struct range *lost)
 {
 	struct space *s = &x->space;

@@ -329,7 +329,7 @@ static int enable_one(struct inject *x, struct inject_site *s)
 		return err ? err : raise_semaphore(x, s);
 	}
 	if (!is_as_planned(x, s)) {
-		if (s->stage == SITE_DISABLED) /* its image is not there at present */
+		if (s->stage == SITE_DISABLED) /* its image is not there now */
 			return 0;
 		s->form = INJECT_NONE;
 		s->why = "its bytes, or the memory where its jump leads, have just been changed";

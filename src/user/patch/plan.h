@@ -52,8 +52,8 @@ int landing_near(struct inject *x, uint64_t near, unsigned size, uint64_t *out);
 unsigned landing_bytes(uint64_t at, uint64_t to, unsigned room, uint8_t out[LANDING_FAR]);
 /* Where the jump at an address leads, by the bytes after its e9. */
 uint64_t jump_target(uint64_t at, const uint8_t offset[4]);
-/* Where the direct jump or call at an address leads, of which so many bytes are known; 0: it is
- * none, or one with a prefix. */
+/* Where the direct jump or call at an address leads, of which `len` bytes are known; 0: it is none,
+ * or one with a prefix. */
 uint64_t direct_target(const uint8_t *insn, size_t len, uint64_t at);
 /* Is a breakpoint of somebody else at a site now? */
 bool is_breakpoint(const uint8_t *code);

@@ -52,7 +52,7 @@ struct inject_site {
 	uint64_t semaphore; /* address of its 16 bits; 0: none */
 	enum inject_form form;
 	const char *why; /* INJECT_NONE: "its memory cannot be read"; static */
-	bool is_taken;	 /* ... or that something is mapped where its jump would lead, at present */
+	bool is_taken;	 /* ... or that something is mapped where its jump would lead, now */
 	uint64_t patch;	 /* of the bytes that change, the first: the only one for most forms */
 	uint8_t len;
 	uint8_t before[INJECT_PATCH_MAX], after[INJECT_PATCH_MAX];
@@ -90,13 +90,13 @@ int inject_plan(struct inject *x, struct inject_site *site);
 /* Has the process mapped something else where the site's jump leads, before inject_map() could, or
  * just when it was planned? */
 bool inject_is_lost(const struct inject *x, const struct inject_site *site);
-/* Plan such a site anew, by what inject_reread() has found: of any kind, also those of
+/* Plan such a site again, by what inject_reread() has found: of any kind, also those of
  * inject_plan_loader() and inject_plan_libc(). -ENOMEM. */
 int inject_replan(struct inject *x, struct inject_site *site);
 /* Another file is mapped where the site's was: the site has no plan until its file is back, and
  * what it took is free for others. */
 int inject_rest(struct inject *x, struct inject_site *site);
-/* It is back: plan the site anew. site->body is kept if its trampoline is right for the new plan,
+/* It is back: plan the site again. site->body is kept if its trampoline is right for the new plan,
  * else 0. -ENOMEM. */
 int inject_resume(struct inject *x, struct inject_site *site);
 /* Would a breakpoint at the address keep threads from the site's trampoline? */
@@ -115,7 +115,7 @@ int inject_disable_all(struct inject *x, struct inject_site *sites, size_t count
 /* The same while all threads are stopped, and none of them is in code of ours. -EAGAIN: one is. */
 int inject_write_stopped(struct inject *x, uint64_t address, const void *bytes, size_t len);
 enum inject_state inject_look(struct inject *x, const struct inject_site *site);
-/* Is a site that was enabled off, because its image was mapped anew, or a breakpoint is gone?
+/* Is a site that was enabled off, because its image was mapped again, or a breakpoint is gone?
  * inject_enable() then enables it again. */
 bool inject_renew(struct inject *x, struct inject_site *site);
 /* Is it on, and its semaphore not raised, since its data were mapped later than its code?

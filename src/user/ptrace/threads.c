@@ -253,7 +253,7 @@ static bool is_cut_short(uint64_t number)
 }
 
 /* What is left of it stays in the register, which functions may change: callers of libc load it
- * anew. One that makes the call itself, again and again with one register, polls more often. */
+ * again. One that makes the call itself, again and again with one register, polls more often. */
 static void shorten_limit(const struct sleep *s, struct user_regs_struct *regs)
 {
 	int32_t limit = (int32_t)cpu_fourth(regs), left = sleep_shorten(s, limit);

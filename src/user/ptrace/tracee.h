@@ -32,7 +32,7 @@ const struct inject_world *inject_world(const struct inject *x);
 const struct inject_pause *inject_pause(const struct inject *x);
 /* `beat` is called again and again in what takes long, from any thread. */
 void inject_use_beat(struct inject *x, void (*beat)(void *arg), void *arg);
-/* Call `fn` while all threads of the process are stopped, which are then not stopped anew for each
+/* Call `fn` while all threads of the process are stopped, which are then not stopped again for each
  * step: for a process that waits for us. What `fn` returns; -errno with a message. It runs in a
  * thread of its own. */
 int inject_held(struct inject *x, int (*fn)(void *arg), void *arg, struct diag *d);

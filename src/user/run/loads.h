@@ -1,6 +1,6 @@
 /* Which programs may load libraries while they run: those in which a file takes dlopen() or
  * dlmopen() from another one. A C library loads some on its own, for names of users or
- * character sets: these are found when they are mapped, some milliseconds later. */
+ * character sets: these are found when they are mapped, a few milliseconds later. */
 #ifndef NOPAL_USER_RUN_LOADS_H
 #define NOPAL_USER_RUN_LOADS_H
 

@@ -57,7 +57,7 @@ struct native_loader {
 	bool waits;	      /* it does */
 	bool is_unheard;      /* it cannot be made to, though it calls the function */
 	bool is_unanswered;   /* of its waits, some were not answered */
-	uint64_t heard;	      /* of its waits, so many */
+	uint64_t heard;	      /* its waits that the tracer has seen */
 	uint64_t state;	      /* address of a word that is 0 when the loader is idle */
 	uint64_t later_at;    /* when files were seen for which no thread waits; 0: none */
 	uint64_t later_waits; /* ... and how many waits there had been by then */

@@ -14,7 +14,7 @@ struct remapped_site {
 	bool rests;	/* another file is mapped where it was */
 };
 
-/* Sites whose file has gone for another one rest, those whose file is back are planned anew. How
+/* Sites whose file has gone for another one rest, those whose file is back are planned again. How
  * many came back; -ENOMEM. To be called after inject_reread(), before sites are added. */
 int remapped_take(struct native_process *p);
 
