@@ -363,7 +363,7 @@ END
 	[ "$status" = 0 ]
 }
 
-# notes COUNT PROVIDER NAME [ARGS]: a program with so many probes at one place; %d is a number.
+# notes COUNT PROVIDER NAME [ARGS]: a program with COUNT probes at one place; %d is a number.
 notes() {
 	echo 'int main(void) { __asm__ volatile("nop"); return 0; }' | gcc -x c -O0 -no-pie -o "$BATS_TEST_TMPDIR/none" - || return
 	perl -e 'my ($count, $provider, $name, $args, $at) = @ARGV;

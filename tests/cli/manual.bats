@@ -25,7 +25,7 @@ options_in() {
 	grep -oE '(^  |, |   )--?[A-Za-z][A-Za-z-]*' | grep -oE -- '--?[A-Za-z].*' | sort -u
 }
 
-# has_options PAGE LEAST: each option of standard input is in man/PAGE; there are at least so many.
+# has_options PAGE LEAST: each option of standard input is in man/PAGE; there are at least LEAST.
 has_options() {
 	local page=$1 option missing=
 	cat >"$BATS_TEST_TMPDIR/options"

@@ -199,7 +199,7 @@ signals_of() {
 	done
 }
 
-# older_kernel SITES: a program with so many sites, attached as kernels without uprobe_multi do: one perf event a site.
+# older_kernel SITES: a program with SITES sites, attached as kernels without uprobe_multi do: one perf event a site.
 older_kernel() {
 	"$ROOT/bench/make-sites" "$1" >sites.c
 	gcc -O1 -I"$ROOT/include" -o sites sites.c

@@ -122,7 +122,7 @@ begin_sandbox() {
 	return 1
 }
 
-# sandbox AS HOW COUNT: of so many children, none is ended by the filter that it gives itself while its threads are at probes.
+# sandbox AS HOW COUNT: of COUNT children, none is ended by the filter that it gives itself while its threads are at probes.
 # $fired: how often the probe fired.
 sandbox() {
 	begin_sandbox "$@"

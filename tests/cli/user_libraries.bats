@@ -14,7 +14,7 @@ teardown() {
 	[ -z "${dir:-}" ] || rm -rf "$dir"
 }
 
-# library NAME SHIFT [FLAGS...]: has the probe turn:NAME, so many bytes further on, and before it some other code.
+# library NAME SHIFT [FLAGS...]: has the probe turn:NAME, SHIFT bytes further on, and before it some other code.
 library() {
 	cat >"$dir/$1.c" <<-END
 		#include <sys/sdt.h>

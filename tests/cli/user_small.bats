@@ -23,7 +23,7 @@ addresses() {
 	awk '/^VmSize:/ { print $2 }' "/proc/$target/status"
 }
 
-# with_cpus N COMMAND...: where the kernel says that there may be so many CPUs; 0: as it is.
+# with_cpus N COMMAND...: where the kernel says that there may be N CPUs; 0: as it is.
 with_cpus() {
 	local cpus=$1
 	shift

@@ -32,7 +32,7 @@ moment() {
 	sleep "$(printf '0.%03d' $((RANDOM % $1)))"
 }
 
-# counts NUMBER: let the target go on; it ends well, and so many events are counted.
+# counts NUMBER: let the target go on; it ends well, and NUMBER events are counted.
 counts() {
 	echo >&8
 	wait $target

@@ -219,7 +219,7 @@ void differential_scripts(const struct engine_ops *other, uint64_t scripts)
 	assert_true(taken * 100 >= count * SIMPLE_ENOUGH);
 }
 
-/* Time goes into the making and unmaking of kernel objects, so many clauses share them. */
+/* Time goes into the making and unmaking of kernel objects: a lot of clauses share them. */
 void differential_clauses(const struct engine_ops *other, uint64_t clauses, insn_fn *refused)
 {
 	uint64_t first = setting("DIFFERENTIAL_SEED", 1), count[VERDICTS] = {0};

@@ -1,11 +1,12 @@
-/* A traced program whose stacks are hard to follow: frames_here() is called, and the probe
- * frames:here fires, N times in each way. No frame pointers.
- *
- *   frames N WAY...    qsort, alloca, realigned, signal, altstack, interrupted (a function that
- * calls none), coroutine, thread, atexit, deep, deeper, depths (101 of them), bare (from assembler
- * that says nothing of its frame); without WAY: all frames N syscall   calls getppid(), without a
- * probe frames N spin      takes some milliseconds, without a probe frames exec FILE   calls itself
- * as another process image, FILE, and that `FILE 1 deep` */
+// A traced program whose stacks are hard to follow: frames_here() is called, and the probe
+// frames:here fires, N times in each way. No frame pointers.
+//
+//   frames N WAY...    qsort, alloca, realigned, signal, altstack, interrupted (a function that
+//                      calls none), coroutine, thread, atexit, deep, deeper, depths (101 of them),
+//                      bare (from assembler that says nothing of its frame); without WAY: all
+//   frames N syscall   calls getppid(), without a probe
+//   frames N spin      takes a few milliseconds, without a probe
+//   frames exec FILE   calls itself as another process image, FILE, and that `FILE 1 deep`
 // flags: -fomit-frame-pointer -foptimize-sibling-calls
 #include <alloca.h>
 #include <nopal/sdt.h>

@@ -9,7 +9,7 @@
 //   quiet        ends the threads; answers "calls N" for those of each function
 //   fork NAME N  a child makes N calls
 //   storm N      threads are made and end until `quiet`
-//   signals      often a signal, whose handler takes some milliseconds
+//   signals      often a signal, whose handler takes a few milliseconds
 //   filter       a seccomp filter that permits everything
 //   vfork        waits 2 s for a child of vfork()
 //   vforks N     N threads call all functions in children of vfork() until `quiet`

@@ -1,8 +1,11 @@
-/* strict HOW COUNT: a program that gives itself protections, says ready, waits for a line, and
- * fires strict:fire(i, text) COUNT times. mdwe     no memory becomes executable (PR_SET_MDWE); "no
- * mdwe" where the kernel has no such filter   the same by a system call filter, as systemd's
- * MemoryDenyWriteExecute= makes it seal     no mapping may be changed (mseal(2)); "no seal"
- * likewise text     it makes its own code writable, and read-only again held     nothing */
+// strict HOW COUNT: a program that gives itself protections, says ready, waits for a line, and
+// fires strict:fire(i, text) COUNT times.
+//
+//   mdwe     no memory becomes executable (PR_SET_MDWE); "no mdwe" where the kernel has no such
+//   filter   the same by a system call filter, as systemd's MemoryDenyWriteExecute= makes it
+//   seal     no mapping may be changed (mseal(2)); "no seal" where the kernel has no such call
+//   text     it makes its own code writable, and read-only again
+//   held     nothing
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>

@@ -98,7 +98,7 @@ static long memory_kb(const char *field)
 	return kb;
 }
 
-/* From here on the highest use of memory is counted anew. */
+/* From here on the highest use of memory is counted from zero. */
 static long start_counting_memory(void)
 {
 	int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);

@@ -358,7 +358,7 @@ struct parameters {
 	unsigned count;
 };
 
-/* Where the ABI has the parameters of a function: in registers, and in so many words of the stack.
+/* Where the ABI has the parameters of a function: in registers, and in `words` words of the stack.
  */
 static struct parameters read_parameters(struct arena *a, struct debuginfo *di,
 					 const struct arch *arch, const char *program,

@@ -534,7 +534,7 @@ static const char *first_tag(struct tracer *r)
 /* A tracer that dies without a word, at some moment of its attaching or after it. */
 static void kill_a_tracer_after(struct target *t, useconds_t usecs)
 {
-	const char *slow = getenv("SLOW"); /* so many times: an emulated machine */
+	const char *slow = getenv("SLOW"); /* this many times slower: an emulated machine */
 	int attached[2];
 	char byte;
 	pid_t tracer;

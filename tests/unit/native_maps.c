@@ -23,7 +23,7 @@
 #define KEYS	   32
 #define WIDE_WORDS 9
 
-/* Room for so many keys: a thread that is stopped while its key falls asleep keeps another out. */
+/* Room for `keys` keys: a thread that is stopped while its key falls asleep keeps another out. */
 #define ROOM_FOR(keys) ((keys) + THREADS)
 
 static const struct type text_type = {.kind = TYPE_STR, .size = 8 * WIDE_WORDS - 8};

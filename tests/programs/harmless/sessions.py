@@ -82,7 +82,7 @@ ACTIONS = {
 
 
 def action_of(option, arguments):
-    """What a probe with so many arguments can be asked."""
+    """What a probe with `arguments` arguments can be asked."""
     action = ACTIONS[option]
     if arguments < 2:
         action = action.replace("str(arg1)", "comm")

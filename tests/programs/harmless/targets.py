@@ -195,7 +195,7 @@ class Lines(Target):
         self.run(3)
 
     def ask(self, rounds):
-        # So many that a session is in the middle of them, then.
+        # Enough rounds that a session is in the middle of them, then.
         rounds = min(rounds, 100)
         self.process.stdin.write(self.line(rounds) + "\n")
         self.process.stdin.flush()
