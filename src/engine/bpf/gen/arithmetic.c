@@ -170,7 +170,7 @@ void gen_zero_slot(struct emitter *g, const struct insn *in)
 	gen_zero(g, gen_slot(g, in->s), 0, slot_used(gen_slot_type(g, in->s)));
 }
 
-/* All of slot t into a part of s, or a part of t into all of s. */
+/* Copy all of slot t into a part of slot s, or a part of t into all of s. */
 static void copy_slot(struct emitter *g, const struct insn *in, int32_t to, int32_t from,
 		      uint16_t smaller)
 {

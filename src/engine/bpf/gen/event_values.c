@@ -56,7 +56,7 @@ static void read_kernel(struct emitter *g, const struct insn *in, int size, bool
 	take_read(g, in, size, is_signed, ok);
 }
 
-/* The same as code_extend(), of a constant. */
+/* Extend a constant from its low `size` bytes, as code_extend() does a register. */
 static int64_t extend_constant(int64_t value, int size, bool is_signed)
 {
 	int shift = 64 - 8 * size;
@@ -329,7 +329,7 @@ void gen_load(struct emitter *g, const struct insn *in)
 	gen_set(g, in->d, R1);
 }
 
-/* Of what is sent from a context where signals cannot be, the kernel keeps one to send it later. */
+/* In a context where signals cannot be sent, the kernel keeps one signal, to send it later. */
 void gen_signal(struct emitter *g, const struct insn *in)
 {
 	struct code *c = g->code;

@@ -93,7 +93,7 @@ static void mix_words(struct code *c, int from, int count)
 	}
 }
 
-/* Its hash goes to `key` in scratch memory. Ruins R0 to R5, TMP, TMP2. */
+/* The hash of the stack goes to `key` in scratch memory. Ruins R0 to R5, TMP, TMP2. */
 static void hash_stack(struct emitter *g, const struct key_stack *s, int key)
 {
 	struct code *c = g->code;

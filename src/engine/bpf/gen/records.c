@@ -236,8 +236,8 @@ void gen_emit(struct emitter *g, const struct insn *in)
 		emit_packed(g, in, f);
 	if (f->kind != FORMAT_EXIT)
 		return;
-	/* This stops all programs here and now, not when the reader comes to the record: events
-	 * after it are not counted. */
+	/* A FORMAT_EXIT record stops all programs here and now, not when the reader comes to the
+	 * record: events after it are not counted. */
 	code_map_value(g->code, R1, g->world->control_fd, CONTROL_STOP * 8);
 	code_const(g->code, R2, 1);
 	code_store(g->code, 8, R1, 0, R2);

@@ -218,7 +218,7 @@ void gen_str(struct emitter *g, const struct insn *in)
 	code_bind(c, done);
 }
 
-/* The same as code_limit(), and TMP2 says that something was cut. */
+/* reg = min(reg, most), as code_limit() does, and TMP2 says that something was cut. */
 static void limit_cut(struct emitter *g, int reg, int32_t most)
 {
 	int fits = code_label(g->code);
@@ -292,7 +292,7 @@ void gen_append(struct emitter *g, const struct insn *in)
 	uint32_t keep = room > most ? room - most : 0;
 	uint32_t looked_at = room < STORE_SHORT ? room : STORE_SHORT;
 
-	/* What is cut off must not stay after the text of a key. */
+	/* Bytes that are cut off must not stay after the text of a key. */
 	if (g->frame->padded[in->s] && keep < looked_at)
 		code_helper(c, BPF_FUNC_probe_read_kernel, MEM(s, HEAD_SIZE + (int32_t)keep),
 			    IMM(looked_at - keep), MAP_VALUE(g->world->zeros_fd, 0));

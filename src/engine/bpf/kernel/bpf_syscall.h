@@ -57,7 +57,7 @@ int kernel_map_next(int fd, const void *key, void *next); /* key NULL: the first
 int kernel_map_batch(int fd, const void *from, void *next, void *keys, void *values,
 		     uint32_t *count);
 int kernel_program_load(const struct kernel_program *p);
-/* The same of code that is complete but not finished; it is freed. */
+/* Load a program whose code is complete but not finished; the code is freed. */
 int kernel_program_load_code(struct code *c, struct kernel_program p);
 int kernel_program_run(int fd, uint32_t *result); /* one test run */
 int kernel_link_uprobes(int program_fd, const struct kernel_uprobes *u);

@@ -156,7 +156,8 @@ static bool ask_ring(void)
 	return was_given(kernel_map_create(&m));
 }
 
-/* Of this process: who may not ask even that (kernel.perf_event_paranoid) hears of none. */
+/* News of this process alone: a user who may not ask even for these (kernel.perf_event_paranoid)
+ * hears of no process. */
 static bool ask_news(void)
 {
 	struct perf_event_attr attr = {
@@ -233,7 +234,7 @@ static bool deny_feature(struct features *f, struct str name)
 			f->known[i] = -1;
 			return true;
 		}
-	/* Of bpftrace: kprobes are attached one by one. */
+	/* Names that bpftrace has: here kprobes are attached one by one. */
 	return str_eq_text(name, "kprobe_multi") || str_eq_text(name, "kprobe_session");
 }
 

@@ -16,7 +16,7 @@ struct kernel_field {
 	const char *type, *field;
 	uint32_t *out;
 };
-/* Of a description that is open, into *out each. False: one is not there. */
+/* The offset of each field, in the description `b`, into its *out. False: a field is not there. */
 bool kernel_fields_find(struct btf *b, const struct kernel_field *fields, size_t count);
 
 #endif

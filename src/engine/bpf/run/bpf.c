@@ -311,7 +311,7 @@ static int bpf_rearm(struct engine *engine, struct diag *d)
 		return 0;
 	e->takeovers = e->control[CONTROL_TAKEOVERS];
 	e->is_alone = false;
-	/* One of several may have ended, and cannot be named any more. */
+	/* One of several processes may have ended, and cannot be named any more. */
 	e->everybody |= e->world.filter.count > 1;
 	/* Closed first: an old link may still match some of the threads, and with the new one each
 	 * of their events would count twice. */

@@ -11,8 +11,8 @@ struct keeper_word {
 	uint64_t address;
 	uint64_t device, inode; /* of its file, as /proc/PID/maps has them */
 	pid_t pid;
-	/* Of one of several copies, else 0: where a site is that has it, and its bytes in the
-	 * file. */
+	/* For a word that has several copies, else 0: where a site is that has this one, and the
+	 * site's bytes in the file. */
 	uint64_t site;
 	uint32_t code;
 };
@@ -22,8 +22,8 @@ struct keeper {
 	int fd;	   /* closing it ends the keeper */
 };
 
-/* 1: it is raised; 0: no need, it is already; -EFAULT: nothing writable is mapped there (yet);
- * -ESRCH; -EPERM; -EPIPE: the keeper was killed. */
+/* Raise the word. 1: it is raised; 0: no need, it is already; -EFAULT: nothing writable is mapped
+ * there (yet); -ESRCH; -EPERM; -EPIPE: the keeper was killed. */
 int keeper_raise(struct keeper *k, const struct keeper_word *word);
 /* Lower all, and wait until it is done. The kernel has been asked to remove its breakpoints. */
 void keeper_end(struct keeper *k);

@@ -15,7 +15,7 @@ struct loaded;
 /* Look at the sites of the units from `first` on. `all` says that these are all there are, so that
  * something must remain. -ENOTSUP when it does not. */
 int sites_leave_out(struct bpf_engine *e, struct loaded *first, bool all, struct diag *d);
-/* The same for one unit without clauses, of which something must remain. */
+/* Look at the sites of one unit without clauses, of which something must remain. */
 int sites_leave_out_of(struct unit *u, struct features *f, struct diag *d);
 
 #endif

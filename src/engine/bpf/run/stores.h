@@ -15,7 +15,8 @@ void store_close(struct store *s);
 int store_each(struct store *s, unsigned cpus, map_entry_fn *fn, void *arg);
 /* Write zeros to every value; or remove them all. */
 int store_rewrite(struct store *s, unsigned cpus, bool remove);
-/* Both at once; `wait` returns when every program that was changing a map has done so. */
+/* store_each() and store_rewrite() at once; `wait` returns when every program
+ * that was changing a map has done so. */
 int store_take(struct store *s, unsigned cpus, enum format_take what, map_entry_fn *fn, void *arg,
 	       void (*wait)(void *of), void *of);
 

@@ -145,7 +145,8 @@ static void check_returns(const struct lang_code *w, int no)
 	lang_set(w, CELL_ENDED, R1);
 }
 
-/* Of the frame that was added last: does it say so itself? */
+/* Mark the frame that was added last as one by which the interpreter was entered, if that frame
+ * says so itself. */
 static void mark_entry(const struct lang_code *w)
 {
 	struct code *c = w->c;

@@ -139,8 +139,8 @@ static void find_frame_pointer(struct user_code *w)
 	code_bind(c, done);
 }
 
-/* Both registers when they are stored side by side below the CFA, as most functions have them: one
- * read. To `done` when that was so. */
+/* The frame pointer and the return address with one read, when they are stored side by side below
+ * the CFA, as most functions have them. To `done` when they were. */
 static void find_pair(struct user_code *w, int done)
 {
 	const struct unwind_rule pair = {.fp_off = -16, .ra_off = -8};
