@@ -2,7 +2,7 @@
  * a pattern begins with are beside it. */
 #include "user/asm/code.h"
 
-/* It is also built for CPUs that the engine is not offered on. */
+/* The assembler is also built for CPUs that the engine is not offered on. */
 #if !defined(__aarch64__)
 
 static void byte(struct native_code *c, unsigned value)
@@ -162,7 +162,7 @@ void asm_store(struct native_code *c, unsigned size, struct asm_mem m, int from)
 	       size == 1);
 }
 
-/* This CPU stores in order. */
+/* x86-64 stores in order. */
 void asm_store_last(struct native_code *c, struct asm_mem m, int from)
 {
 	asm_store(c, 8, m, from);

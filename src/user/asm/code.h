@@ -113,7 +113,7 @@ int asm_label(struct native_code *c); /* a new label, to be bound once */
 void asm_bind(struct native_code *c, int label);
 int asm_here(struct native_code *c); /* a new label, bound here */
 void asm_bytes(struct native_code *c, const void *bytes, size_t count);
-/* What is next holds the distance to the label: for the files of the CPUs. */
+/* The bytes that come next hold the distance to the label: for the files of the CPUs. */
 void asm_fixup(struct native_code *c, int label);
 
 /* ---- the CPU's file. No verb changes the flags but those that compute with two operands, and

@@ -293,7 +293,7 @@ void native_zero_slot(struct gen *g, const struct insn *in)
 		asm_store_imm(g->code, 8, native_slot(g, in->s, at), 0);
 }
 
-/* All of the smaller slot. */
+/* Copy all of the smaller slot. */
 static void copy(struct gen *g, const struct insn *in, int64_t to, int64_t from, uint16_t smaller)
 {
 	uint32_t bytes = (uint32_t)type_memory(native_slot_type(g, smaller));

@@ -162,8 +162,9 @@ void inside_emit(struct hit *h, const struct emit_shape *shape, const char *fram
 
 /* ---- the dynamic loader */
 
-/* It has mapped or unmapped libraries: let the tracer look at them before their code runs, and wait
- * for it, not longer than it shows that it lives, and 10 s at most; given_up counts who went on.
+/* The dynamic loader has mapped or unmapped libraries: let the tracer look at them before their
+ * code runs, and wait for it, not longer than it shows that it lives, and 10 s at most; given_up
+ * counts threads that went on.
  * `base` as in struct hit; `state` is the loader's, 0 when it is done. */
 void inside_library_wait(char *base, const uint32_t *state, struct process_page *process,
 			 struct kept_page *kept);

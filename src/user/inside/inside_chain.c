@@ -306,7 +306,7 @@ static enum result may_insert(struct chain_search *s)
 		return AGAIN;
 	}
 	count_keys(s, -A_KEY_IN);
-	/* It may have been this key that came last. */
+	/* The key that came last may have been this one. */
 	return word_acquire(s->bucket) == s->head ? FULL : AGAIN;
 }
 
@@ -477,7 +477,8 @@ enum result chain_insert(struct chain_search *s, uint64_t word, const uint64_t *
 
 	if (r != FULL || s->is_beyond)
 		return r;
-	/* It is full when nothing was asleep before, nor fell asleep until it was seen to be so. */
+	/* The map is full when nothing was asleep before, nor fell asleep until it was found
+	 * full. */
 	if (IS_KNOWN(before) && word_acquire(rest_word) == before)
 		return r;
 	rest(s);

@@ -87,13 +87,13 @@ static inline bool is_mapped_entry(const struct hit *h, const struct map_shape *
 		       __atomic_load_n(&h->kept->chunks[m->number], __ATOMIC_RELAXED);
 }
 
-/* Of an entry's link: the key was deleted, and its entry stays ... */
+/* Does the link say that the entry's key was deleted, and that the entry stays ... */
 static inline bool link_is_asleep(uint64_t link)
 {
 	return (link & (LINK_DEAD | LINK_STAYS)) == (LINK_DEAD | LINK_STAYS);
 }
 
-/* ... or another thread may take it out. */
+/* ... or that another thread may take it out? */
 static inline bool link_is_gone(uint64_t link)
 {
 	return (link & (LINK_DEAD | LINK_STAYS)) == LINK_DEAD;

@@ -12,7 +12,7 @@
 #define NO_WORK	   0	 /* of r_debug.r_state: the loader has done what it had to do */
 #define UNLOADING  2
 
-/* The same without a system call. */
+/* Wait until *at is not `value`, without a system call, for WAIT_TICKS at most. */
 static void spin(const uint64_t *at, uint64_t value)
 {
 	uint64_t start = read_tsc();

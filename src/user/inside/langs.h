@@ -12,7 +12,8 @@
 #define LANG_SEEN 16384 /* words of a hash table, a power of two */
 #define LANG_READ (LANG_PERL + 1)
 
-/* Of a program that runs in a process; children of fork share that of their parent. */
+/* The runtimes of a program that runs in a process; children of fork share those of their parent.
+ */
 struct lang_place {
 	uint64_t known; /* bits of enum lang_kind; bit 0: targets[0] is the first of them */
 	struct lang_target targets[LANG_READ];

@@ -359,10 +359,10 @@ struct process_page {
 #define KEPT_MAPS 1022
 
 struct kept_page {
-	/* Not 0: it has a seccomp filter, or is about to get one, and no system call may be made:
-	 * what is in no range is unreadable. It never becomes 0 again. */
+	/* Not 0: the process has a seccomp filter, or is about to get one, and no system call may
+	 * be made: what is in no range is unreadable. It never becomes 0 again. */
 	uint64_t no_calls;
-	/* Of each map, chunks that are mapped, at least; it never becomes less. */
+	/* How many chunks of each map are mapped, at least; a number never becomes less. */
 	uint32_t chunks[KEPT_MAPS];
 };
 
