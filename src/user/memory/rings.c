@@ -200,7 +200,7 @@ static enum next next_of_shared(const struct drain *d, uint32_t ring, uint64_t a
 	if ((uint32_t)mark % 8 || (uint32_t)mark > c->step ||
 	    look_at_record(s, ring, at, (uint32_t)mark) != NEXT_RECORD)
 		return lose_spoilt(s);
-	/* Its time, too, may be something else: one that never comes. */
+	/* The record's time, too, may be something else: one that never comes. */
 	if (c->tsc > d->horizon && !is_whole(ring_bytes(s, ring, at), at, (uint32_t)mark))
 		return lose_spoilt(s);
 	return NEXT_RECORD;
@@ -343,7 +343,7 @@ static uint64_t ordered_tsc(void)
 	tsc = read_tsc();
 	__asm__ volatile("lfence" ::: "memory");
 #elif defined(__aarch64__)
-	/* What is stamped with the same tick may come after. */
+	/* A record with the same tick may come after. */
 	__asm__ volatile("dsb ish" ::: "memory");
 	tsc = read_tsc() - 1;
 	__asm__ volatile("isb" ::: "memory");

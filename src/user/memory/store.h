@@ -48,7 +48,7 @@ struct native_piece {
 	uint64_t made;	   /* bytes from its start that have pages: pages.c */
 };
 
-/* Of a map that grows, or that may have other types later. */
+/* The pieces of a map that grows, or that may have other types later. */
 struct native_pieces {
 	struct native_piece entries, cells;
 	bool is_later; /* no clause uses it yet */
@@ -57,7 +57,7 @@ struct native_pieces {
 /* What was given of a map; take.c. */
 struct taken {
 	bool keeps_key;	 /* by zero(); of a map with keys: it has kept some */
-	uint64_t number; /* of a map without: of the use of its entry; 0: nothing was given */
+	uint64_t number; /* of a map without keys: of the use of its entry; 0: nothing was given */
 	uint64_t *base;	 /* owned: words that do not count any more; NULL: they are gone */
 };
 
