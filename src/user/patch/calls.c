@@ -21,7 +21,7 @@
 
 #define NEAR_CALL 0xe8
 
-/* What comes after the trampoline of a call. */
+/* The code after the trampoline of a call. */
 static int place_copy(struct inject *x, struct inject_site *s)
 {
 	static const uint8_t down[STACK_STEP] = {0x48, 0x8d, 0x64, 0x24, 0xf8};

@@ -49,11 +49,11 @@ void inject_clean_child(pid_t pid);
  * bytes of it. */
 bool inject_is_forked(const struct inject *of, int memory, uint64_t address, void *bytes,
 		      size_t len);
-/* Such a child becomes a process of its own, with what it has. Errors are those of inject_open().
- */
+/* A child of fork becomes a process of its own, with what it has. Errors are those of
+ * inject_open(). */
 int inject_inherit(const struct inject *from, pid_t pid, struct inject **out, struct diag *d);
-/* A copy of a site of its parent: is it enabled in the child, too? If not, it must be planned
- * again. */
+/* A copy of a site of the child's parent: is it enabled in the child, too? If not, it must be
+ * planned again. */
 bool inject_inherit_site(struct inject *x, struct inject_site *s);
 /* Is this memory that was planned and mapped? */
 bool inject_has_code(const struct inject *x, uint64_t start, uint64_t end);

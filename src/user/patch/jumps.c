@@ -82,7 +82,7 @@ static int read_jumps(struct inject *x, const struct range *r, struct jumps *j)
 	return err;
 }
 
-/* Those of the mapping at `address`; NULL: it cannot be searched. */
+/* The jumps in the mapping at `address`; NULL: it cannot be searched. */
 static struct jumps *jumps_of(struct inject *x, uint64_t address)
 {
 	const struct space *s = &x->space;

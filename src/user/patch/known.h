@@ -27,8 +27,8 @@ struct code_match {
 
 /* How many there are, all of them; -ENOSPC: more than `most`. */
 typedef int search_code_fn(const uint8_t *code, size_t len, struct code_match *out, unsigned most);
-/* What it finds in a file's code that is mapped there. -ENOENT: nothing, or the file cannot be
- * read. */
+/* All that `fn` finds in the code of the file that is mapped at `m`. -ENOENT: nothing, or the file
+ * cannot be read. */
 int known_matches(struct inject *x, const struct mapped_file *m, search_code_fn *fn,
 		  const struct code_match **out);
 

@@ -70,7 +70,7 @@ static int add_area(struct leaving *l, const struct ledger_entry *e, unsigned se
 	return 0;
 }
 
-/* Its jump, or a breakpoint of somebody who may have kept the byte of it. */
+/* Is the jump of the entry there, or a breakpoint whose owner may have kept a byte of the jump? */
 static bool is_on(struct inject *x, const struct ledger_entry *e)
 {
 	uint8_t now[INJECT_PATCH_MAX];

@@ -239,14 +239,14 @@ int ledger_read(struct inject *x, uint64_t ledger, const struct ledger_head *hea
 	return !err && out->len > INJECT_PATCH_MAX ? -EPROTO : err;
 }
 
-/* One that was killed may stay a zombie: its parent need not ask for its status. */
+/* A tracer that was killed may stay a zombie: its parent need not ask for its status. */
 static bool is_started_then(pid_t pid, uint64_t started)
 {
 	return process_stat_number(pid, STAT_STARTED) == started &&
 	       process_stat_number(pid, STAT_PROGRAM);
 }
 
-/* It is this process, as it is seen here. */
+/* Is the tracer of the ledger the process that has this pid here? */
 static int is_tracer(void *arg, pid_t pid)
 {
 	const struct ledger_head *head = arg;

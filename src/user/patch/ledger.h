@@ -9,7 +9,7 @@
 #define LEDGER_STEP  (1u << 16) /* its size is a multiple of this */
 #define LEDGER_LARGE (1u << 22) /* ... and less than this */
 #define LEDGER_MAGIC 0x3373657469736e70u
-/* Of version 0.1. */
+/* The ledger of version 0.1. */
 #define OLD_LEDGER_NAME	 "nopal-sites" /* in /proc/PID/maps: "/memfd:nopal-sites (deleted)" */
 #define OLD_LEDGER_SIZE	 (1u << 20)
 #define OLD_LEDGER_MAGIC 0x3273657469736e70u

@@ -20,7 +20,7 @@
 #define ADDRESS_SHARE 4			  /* a session may take 1 in ADDRESS_SHARE free ones */
 #define CAP_LOCK      (UINT64_C(1) << 14) /* its number in linux/capability.h */
 
-/* Of one kind: what a process has, and what a session needs. */
+/* How much of one resource a process has, and how much a session needs. */
 struct share {
 	uint64_t has, needs;
 };

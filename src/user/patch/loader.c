@@ -126,7 +126,7 @@ bool inject_is_linked(struct inject *x, struct str path)
 
 /* ---- the place */
 
-/* Its bytes, which are in `code`, become a jump to a landing. */
+/* The bytes of the loader's `ret`, which are in `code`, become a jump to a landing. */
 int plan_returned(struct inject *x, struct inject_site *s, const uint8_t *code)
 {
 	uint8_t jump[LANDING_FAR];

@@ -185,7 +185,7 @@ static int map_home_at(struct mapping *m, uint64_t at)
 	return err;
 }
 
-/* What was mapped of it. */
+/* Unmap the shared memory, the ledger and the pages after it, as far as they were mapped. */
 static void unmap_home(struct mapping *m)
 {
 	struct inject_world *world = &m->x->world;

@@ -14,8 +14,8 @@ struct inject;
 /* Addresses for `size` bytes of code that reach `near` and its neighbourhood by a direct jump.
  * -ENOSPC, -ENOMEM. */
 int inject_reserve(struct inject *x, uint64_t near, size_t size, uint64_t *out);
-/* These bytes of the shared memory, whole pages, will be met by many events: inject_map() lets the
- * kernel map their pages at once. */
+/* `size` bytes of the shared memory at `offset`, whole pages, will be met by many events:
+ * inject_map() lets the kernel map their pages at once. */
 void inject_expect(struct inject *x, uint64_t offset, size_t size);
 
 /* Parts of the shared memory that inject_map() maps beside its first `shared_size` bytes, at the

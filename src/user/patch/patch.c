@@ -48,7 +48,7 @@ bool form_is_whole(enum inject_form form)
 #endif
 }
 
-/* Of a site of several bytes, those after the first that change; the others are instructions of the
+/* The first byte that changes after byte 0 of a site; the bytes between are instructions of the
  * program, where breakpoints may be. */
 static unsigned first_chosen(unsigned len, const uint8_t *before, const uint8_t *after)
 {
@@ -79,8 +79,8 @@ bool patch_is_written(const uint8_t *now, const uint8_t *before, const uint8_t *
 	return now[0] == after[0] && !memcmp(now + chosen, after + chosen, len - chosen);
 }
 
-/* Who put a breakpoint there has kept the first byte, and puts it back: perhaps ours. So the others
- * are then left as they are, with which it is a jump to our landing. */
+/* The owner of a breakpoint there has kept the first byte, and puts it back: perhaps ours. So the
+ * other bytes are then left as they are, with which it is a jump to our landing. */
 int patch_write_before(struct inject *x, const struct ledger_entry *e)
 {
 	const uint8_t *before = e->before, *after = e->after;
@@ -201,7 +201,7 @@ enum inject_state inject_look(struct inject *x, const struct inject_site *s)
 
 /* ---- the end of a session */
 
-/* What this session has mapped, and what others could not give back. */
+/* Give back what this session has mapped, and what others could not give back. */
 static void give_back(struct inject *x, const struct threads *t)
 {
 	uint64_t ledgers[LEDGERS_MOST + 1] = {x->ledger};

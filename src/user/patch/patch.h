@@ -23,7 +23,7 @@ bool form_is_whole(enum inject_form form);
 /* Are these the bytes that were written? */
 bool patch_is_written(const uint8_t *now, const uint8_t *before, const uint8_t *after,
 		      unsigned len);
-/* Of an entry of a ledger, the bytes before; 1: they were others. -errno. */
+/* Write the bytes before of an entry of a ledger; 1: other bytes were there. -errno. */
 int patch_write_before(struct inject *x, const struct ledger_entry *e);
 /* Add to a semaphore; what is 0 is not lowered. */
 int patch_semaphore(struct inject *x, uint64_t address, int by);

@@ -108,7 +108,7 @@ int plan_settle(struct inject *x, struct inject_site *s, enum inject_form form, 
 
 #if !defined(__aarch64__)
 
-/* Of the bytes of the offset, those that begin an instruction, a bit for each. */
+/* The bytes of the jump's offset that begin an instruction, a bit for each. */
 static unsigned find_starts(const uint8_t code[PLAN_BYTES], unsigned live)
 {
 	unsigned starts = 0, step = 1;
@@ -230,7 +230,7 @@ static int try_nop5(struct inject *x, struct inject_site *s, const uint8_t code[
 	return err ? err : 1;
 }
 
-/* Of the 4 bytes after the nop, is one that begins an instruction a breakpoint now? */
+/* Is a byte a breakpoint now that begins an instruction in the 4 bytes after the nop? */
 static bool has_breakpoint(const uint8_t code[PLAN_BYTES])
 {
 	unsigned step;
@@ -339,7 +339,7 @@ const char *inject_form_name(enum inject_form form)
 
 /* ---- a site */
 
-/* Its claim ends where its own bytes do. */
+/* The claim of a site ends where its own bytes do. */
 void plan_forget(struct inject *x, struct inject_site *s)
 {
 	for (size_t i = 0; i < x->claim_count; i++)

@@ -34,14 +34,14 @@ int plan_settle_pun(struct inject *x, struct inject_site *s, const uint8_t code[
 /* A site, or the loader's `ret`, of which only the first byte becomes a jump, with the next four as
  * its offset: all but its form. 1; 0: it cannot, s->why; -ENOMEM. */
 int plan_byte(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES]);
-/* One of the C library, by the instructions that are moved, of 5 bytes or more; that of the loader,
- * by its bytes. 0; -ENOENT, -ENOSPC: it cannot be; -ENOMEM. */
+/* A site in the C library, by the instructions that are moved, of 5 bytes or more; and the site in
+ * the loader, by its bytes. 0; -ENOENT, -ENOSPC: it cannot be; -ENOMEM. */
 int plan_moved(struct inject *x, uint64_t at, const uint8_t *insn, unsigned len,
 	       struct inject_site *s);
 int plan_returned(struct inject *x, struct inject_site *s, const uint8_t *code);
 /* The site has no plan any more: what it took is free. */
 void plan_forget(struct inject *x, struct inject_site *s);
-/* Is all that its jump needs mapped? */
+/* Is all that the site's jump needs mapped? */
 bool plan_is_mapped(const struct inject *x, const struct inject_site *s);
 bool plan_is_disturbed(const struct inject *x, uint64_t patch, unsigned len, uint64_t fixed,
 		       unsigned fixed_len);

@@ -39,7 +39,7 @@ const char *inject_form_name(
 #define INJECT_REACH 0x30000000u
 #endif
 
-/* What was done to its bytes. */
+/* What was done to the bytes of a site. */
 enum site_stage {
 	SITE_PLANNED,  /* nothing, or it was given up */
 	SITE_ENABLED,  /* they are a jump */
@@ -96,8 +96,8 @@ int inject_replan(struct inject *x, struct inject_site *site);
 /* Another file is mapped where the site's was: the site has no plan until its file is back, and
  * what it took is free for others. */
 int inject_rest(struct inject *x, struct inject_site *site);
-/* It is back: plan the site again. site->body is kept if its trampoline is right for the new plan,
- * else 0. -ENOMEM. */
+/* The site's file is back: plan the site again. site->body is kept if its trampoline is right for
+ * the new plan, else 0. -ENOMEM. */
 int inject_resume(struct inject *x, struct inject_site *site);
 /* Would a breakpoint at the address keep threads from the site's trampoline? */
 bool inject_jumps_across(const struct inject_site *site, uint64_t address);
@@ -112,13 +112,14 @@ int inject_disable(struct inject *x, struct inject_site *sites, size_t count, st
  * thread is in our code, wait until none is, for at most a second: all that was begun is then
  * complete. */
 int inject_disable_all(struct inject *x, struct inject_site *sites, size_t count, struct diag *d);
-/* The same while all threads are stopped, and none of them is in code of ours. -EAGAIN: one is. */
+/* Write bytes while all threads are stopped, and none of them is in code of ours. -EAGAIN: one is.
+ */
 int inject_write_stopped(struct inject *x, uint64_t address, const void *bytes, size_t len);
 enum inject_state inject_look(struct inject *x, const struct inject_site *site);
 /* Is a site that was enabled off, because its image was mapped again, or a breakpoint is gone?
  * inject_enable() then enables it again. */
 bool inject_renew(struct inject *x, struct inject_site *site);
-/* Is it on, and its semaphore not raised, since its data were mapped later than its code?
+/* Is the site on, and its semaphore not raised, since its data were mapped later than its code?
  * inject_enable() then raises it. */
 bool inject_lacks_semaphore(struct inject *x, struct inject_site *site);
 

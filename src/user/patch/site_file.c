@@ -7,8 +7,8 @@
 #include "user/patch/patch.h"
 #include "user/patch/plan.h"
 
-/* Its semaphore is gone with its file: `clean` must not lower another's. The other file may have
- * been mapped just when the site was enabled again; none of its code has run, since its thread
+/* The site's semaphore is gone with its file: `clean` must not lower another's. The other file may
+ * have been mapped just when the site was enabled again; none of its code has run, since its thread
  * waits for us. */
 int inject_rest(struct inject *x, struct inject_site *s)
 {

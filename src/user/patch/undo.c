@@ -84,7 +84,7 @@ static int undo_ledgers(struct undoing *u)
 	return u->count ? process_apart(u->x, undo_stopped, u) : 0;
 }
 
-/* What is gone is not there any more for those who plan. */
+/* Memory of old sessions that is gone is not there any more when sites are planned. */
 int undo_old(struct inject *x, struct diag *d)
 {
 	struct undoing u = {.x = x};
@@ -104,7 +104,7 @@ int undo_old(struct inject *x, struct diag *d)
 	return err ? err : ledger_adopt_old(x);
 }
 
-/* Those of this tracer. What others trace is not stopped for nothing. */
+/* The ledgers of this tracer. A process that another one traces is not stopped for nothing. */
 static unsigned find_ours(struct inject *x, uint64_t ledgers[LEDGERS_MOST], pid_t tracer)
 {
 	unsigned count = ledger_find(x, ledgers), ours = 0;
