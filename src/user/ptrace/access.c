@@ -53,7 +53,7 @@ static void refuse_by_scope(pid_t pid, unsigned scope, struct diag *d)
 	diag_hint(d, "%s", scopes[scope].hint);
 }
 
-/* Its memory is gone, or was that of its main thread. */
+/* The memory of the process is gone, or was that of its main thread. */
 static int refuse_ended(pid_t pid, struct diag *d)
 {
 	struct buf text = BUF_INIT;
@@ -100,8 +100,8 @@ int process_refuse(pid_t pid, int err, struct diag *d)
 	struct stat st;
 	unsigned scope = ptrace_scope();
 
-	/* Of a process that is protected from its user this file is root's, the directory is not.
-	 */
+	/* The status file of a process that is protected from its user is root's, the directory is
+	 * not. */
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
 	if (stat(path, &st))
 		return diag_error(d, -ESRCH, "no-process", "there is no process %d", (int)pid);
@@ -220,7 +220,7 @@ static int check_status(struct inject *x, struct diag *d)
 	return 0;
 }
 
-/* It would die: valgrind translates our jumps with the program's code. */
+/* The process would die: valgrind translates our jumps with the program's code. */
 static int refuse_valgrind(pid_t pid, struct diag *d)
 {
 	return diag_error(d, -ENOTSUP, "user-mode-valgrind",

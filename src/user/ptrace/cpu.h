@@ -54,7 +54,7 @@ struct cpu_call {
 };
 
 void cpu_note_call(pid_t tid, struct cpu_call *out);
-/* It is stopped now: is that the call? Else it is not known. */
+/* The thread is stopped now: is it in that call? Else the call is not known. */
 void cpu_confirm_call(pid_t tid, struct cpu_call *call);
 /* The call ended with EINTR because of the stop: change the registers so that it is made again.
  * False: it was another call, or is not known. */

@@ -201,7 +201,7 @@ void cpu_note_call(pid_t tid, struct cpu_call *out)
 		*out = (struct cpu_call){call.number, call.args[0], call.sp, call.pc, switches};
 }
 
-/* It has gone to sleep once more, for the stop; twice would be another call. */
+/* The thread has gone to sleep once more, for the stop; twice would be another call. */
 void cpu_confirm_call(pid_t tid, struct cpu_call *call)
 {
 	if (!call->switches || times_asleep(tid) != call->switches + 1)

@@ -162,7 +162,7 @@ static int try_some_thread(struct inject *x, struct thread *out)
 		err = thread_stop(out, x->is_filtered);
 		if (!err)
 			err = thread_wait(out, ASLEEP_MOST);
-		/* It would be taken for one that the stub has raised. */
+		/* The fault would be taken for one that the stub has raised. */
 		if (!err && thread_has_fault(out->tid)) {
 			thread_resume(out);
 			err = -EAGAIN;
@@ -299,7 +299,8 @@ static int open_thread(struct remote *r, struct diag *d)
 	unsigned long options = PTRACE_O_TRACESYSGOOD;
 	int err = 0;
 
-	/* It may have got one since it was opened; now that it is stopped it gets none. */
+	/* The process may have got a filter since it was opened; now that it is stopped it gets
+	 * none. */
 	x->is_filtered |= inject_has_filter(r->thread.tid);
 	if (x->is_filtered)
 		options |= PTRACE_O_SUSPEND_SECCOMP;

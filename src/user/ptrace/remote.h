@@ -17,11 +17,11 @@ struct threads;
 #endif
 
 struct remote;
-/* By a thread that is stopped; NULL: one of those that inject_held() has stopped, else one that it
- * stops, and lets go at the end. */
+/* Calls are made by a thread that is stopped; NULL: by one of those that inject_held() has stopped,
+ * else one that it stops, and lets go at the end. */
 int remote_begin(struct inject *x, const struct thread *stopped, struct remote **out,
 		 struct diag *d);
-/* What an error means, of these too: the result of a call is -ESRCH when the process has ended,
+/* What an error means, of remote_call() too: its result is -ESRCH when the process has ended,
  * -ETIME when the thread does not come back from it, -ESTALE when its code was changed. */
 const char *remote_error(int err);
 /* The error of a process that could not be stopped. */

@@ -66,7 +66,8 @@ static bool is_of_thread(int fd, pid_t pid, pid_t tid, int theirs)
 	       ours.st_ino == there.st_ino;
 }
 
-/* What has this number there may be another file by now: other threads of the process run. */
+/* The descriptor of this number there may be another file by now: other threads of the process run.
+ */
 static int check_socket(int fd)
 {
 	int domain = 0, type = 0;
@@ -78,7 +79,7 @@ static int check_socket(int fd)
 	return domain == AF_UNIX && type == SOCK_DGRAM ? 0 : -EPROTOTYPE;
 }
 
-/* It may be a socket whose other end is full, too: nothing waits for it. */
+/* The socket may be one whose other end is full, too: nothing waits for it. */
 static int post_descriptor(int socket, int fd)
 {
 	union rights rights = {{0}};

@@ -7,7 +7,8 @@
 struct inject;
 struct remote;
 
-/* What the process has then: the descriptor, and the ends of the sockets; -1: closed. */
+/* The descriptors that the process has then: that which was sent, and the ends of the sockets; -1:
+ * closed. */
 struct sent_fd {
 	int fds[3];
 };

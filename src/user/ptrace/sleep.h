@@ -22,7 +22,7 @@ struct sleep {
 bool sleep_has_limit(uint64_t number);
 /* Before a thread is asked to stop. */
 void sleep_note(pid_t tid, struct sleep *out);
-/* It has stopped, and ptrace(2) has been answered since: nothing of it runs any more. */
+/* The thread has stopped, and ptrace(2) has been answered since: none of its code runs any more. */
 void sleep_end(pid_t tid, struct sleep *s);
 /* What is left of a limit, in milliseconds, at least 1. */
 int32_t sleep_shorten(const struct sleep *s, int32_t limit);

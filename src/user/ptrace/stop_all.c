@@ -9,7 +9,7 @@
 #include "user/ptrace/remote.h"
 #include "user/ptrace/threads.h"
 
-/* Of threads that sleep in the kernel, one may have made another since. */
+/* Stop threads that one of those asleep in the kernel may have made since. */
 static int stop_made(struct threads *held)
 {
 	for (size_t i = 0; i < held->count; i++)
@@ -18,7 +18,7 @@ static int stop_made(struct threads *held)
 	return 0;
 }
 
-/* What inject_held() has stopped. */
+/* `out` is the threads that inject_held() has stopped. */
 static int lend_held(struct threads *held, struct threads *out)
 {
 	int err = stop_made(held);

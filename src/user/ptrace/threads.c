@@ -134,7 +134,8 @@ struct patience patience_begin(pid_t tid)
 	return (struct patience){.tid = tid, .start = now, .looked = now};
 }
 
-/* It has had its time: on a CPU, or asleep. A virtual machine may be stopped itself meanwhile. */
+/* The thread has had its time: on a CPU, or asleep. A virtual machine may be stopped itself
+ * meanwhile. */
 static bool is_late(struct patience *p)
 {
 	uint64_t now = clock_now(), step = now - p->looked;
@@ -210,7 +211,7 @@ int thread_next_stop(pid_t tid, int flags)
 {
 	siginfo_t info = {0};
 
-	/* Its end is not ours to collect: it may be our child. */
+	/* The end of the thread is not ours to collect: it may be our child. */
 	do {
 		if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL | flags))
 			continue;
@@ -252,8 +253,9 @@ static bool is_cut_short(uint64_t number)
 	return false;
 }
 
-/* What is left of it stays in the register, which functions may change: callers of libc load it
- * again. One that makes the call itself, again and again with one register, polls more often. */
+/* The rest of the limit stays in the register, which functions may change: callers of libc load it
+ * again. A thread that makes the call itself, again and again with one register, polls more often.
+ */
 static void shorten_limit(const struct sleep *s, struct user_regs_struct *regs)
 {
 	int32_t limit = (int32_t)cpu_fourth(regs), left = sleep_shorten(s, limit);

@@ -37,7 +37,7 @@ int thread_wait(struct thread *t, uint64_t asleep_ns);
 #define THREAD_FAULTS                                                             \
 	(THREAD_SIGNAL(SIGSEGV) | THREAD_SIGNAL(SIGBUS) | THREAD_SIGNAL(SIGILL) | \
 	 THREAD_SIGNAL(SIGFPE) | THREAD_SIGNAL(SIGTRAP) | THREAD_SIGNAL(SIGSYS))
-/* Will it take one as soon as it goes on? */
+/* Will the thread take one as soon as it goes on? */
 bool thread_has_fault(pid_t tid);
 #define ASLEEP_MOST 250000000u /* asleep for this time: nothing wakes it, as after vfork() */
 
@@ -52,7 +52,7 @@ struct patience {
 struct patience patience_begin(pid_t tid);
 bool patience_wait(struct patience *p); /* a moment; false: it was long enough */
 
-/* Where it is, its stack, and its own data, which its thread pointer says; 0: not known. */
+/* Where a thread is, its stack, and its own data, which its thread pointer says; 0: not known. */
 struct place {
 	uint64_t pc, sp, tp;
 };
@@ -60,11 +60,11 @@ struct place {
 #define PLACE_NOWHERE UINT64_MAX /* a thread of the kernel's, which runs no code of the program */
 struct place thread_place(const struct thread *t);
 #define CALL_STOP (SIGTRAP | 0x80) /* before a system call, or after it */
-/* Its next stop, as waitid(2) gives it in si_status; 0 with WNOHANG in `flags`: none yet; -ESRCH.
- * With WNOWAIT a signal that it reports is still delivered if this process is killed; the next call
- * needs that it has been let go on. */
+/* The next stop of a thread, as waitid(2) gives it in si_status; 0 with WNOHANG in `flags`: none
+ * yet; -ESRCH. With WNOWAIT a signal that it reports is still delivered if this process is killed;
+ * the next call needs that the thread has been let go on. */
 int thread_next_stop(pid_t tid, int flags);
-/* Let it go on, as if it had not been stopped. */
+/* Let a thread go on, as if it had not been stopped. */
 void thread_resume(const struct thread *t);
 /* Stop all, and those that they create meanwhile; and the processes that share their memory.
  * -ETIME: one goes on running; -EBUSY. */
@@ -80,13 +80,13 @@ int threads_wait(struct threads *t); /* for those that were asked; -ETIME */
  * milliseconds, debuggers for longer. */
 bool threads_are_awaited(int err, uint64_t start);
 void threads_resume(struct threads *t);
-/* One of the process's own that is stopped, and has no fault to take; NULL. */
+/* A thread of the process's own that is stopped, and has no fault to take; NULL. */
 const struct thread *threads_some_stopped(const struct threads *t);
-/* Is one of them there, or may be? */
+/* Is one of the threads in these addresses, or may be? */
 bool threads_are_at(const struct threads *t, uint64_t start, uint64_t end);
-/* Is one of them in a signal handler that returns there, or may be? */
+/* Is one of the threads in a signal handler that returns to these addresses, or may be? */
 bool threads_return_to(struct inject *x, const struct threads *t, uint64_t start, uint64_t end);
-/* Is one of them in a range of code that was planned, or may be? */
+/* Is one of the threads in a range of code that was planned, or may be? */
 bool threads_are_in(const struct threads *t, const struct inject *x);
 
 /* Stop the processes that share the memory of the one whose threads are stopped. */

@@ -20,7 +20,7 @@ struct inject_world {
 	int32_t tid;	  /* ... of libc's copy of the thread's number; 0: not found */
 };
 
-/* How long its threads were stopped. */
+/* How long the threads of a process were stopped. */
 struct inject_pause {
 	unsigned threads;
 	uint64_t all_ns; /* all of them */
@@ -56,8 +56,8 @@ int inject_write_code(struct inject *x, uint64_t address, const void *bytes, siz
 
 /* ---- files that it has mapped */
 
-int inject_reread(struct inject *x); /* what it has mapped by now */
-/* Had it any file mapped when inject_reread() read that? If not, it was about to end. */
+int inject_reread(struct inject *x); /* what the process has mapped by now */
+/* Had the process any file mapped when inject_reread() read that? If not, it was about to end. */
 bool inject_has_files(const struct inject *x);
 /* The file that is mapped as code at an address: its inode; 0: none. */
 uint64_t inject_file_at(const struct inject *x, uint64_t address);
@@ -65,8 +65,8 @@ uint64_t inject_file_at(const struct inject *x, uint64_t address);
  */
 unsigned inject_find(struct inject *x, uint64_t inode, uint64_t offset, uint64_t *out,
 		     unsigned most);
-/* The same for a byte that is mapped as data, writable: a semaphore of the image at `pc`. 0: it is
- * not. */
+/* The address at which this byte of a file is mapped as data, writable: a semaphore of the image at
+ * `pc`. 0: it is not mapped. */
 uint64_t inject_find_data(struct inject *x, uint64_t inode, uint64_t offset, uint64_t pc);
 
 #endif

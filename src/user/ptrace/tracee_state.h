@@ -80,14 +80,14 @@ struct inject {
 
 /* ---- opening and closing it, without what other sessions left in it */
 
-/* May it be traced in user mode? 0, or an error with a message. */
+/* May the process be traced in user mode? 0, or an error with a message. */
 int process_check(struct inject *x, struct diag *d);
-/* Say why this error of opening its memory means that it cannot be traced. */
+/* Say why this error of opening the memory of a process means that it cannot be traced. */
 int process_refuse(pid_t pid, int err, struct diag *d);
 /* What inject_open() and inject_close() do, except for what other sessions left. */
 int process_open(pid_t pid, struct inject **out, struct diag *d);
-/* To read its memory alone, also of one that cannot be traced because it has a debugger. What it
- * has mapped is not read. */
+/* To read the memory of a process alone, also of one that cannot be traced because it has a
+ * debugger. What the process has mapped is not read. */
 int process_look(pid_t pid, struct inject **out);
 void process_close(struct inject *x);
 void jumps_free(struct inject *x);

@@ -31,7 +31,7 @@
 
 /* ---- the mappings */
 
-/* What the process may have written, and may have protected since. */
+/* A mapping that the process may have written, and may have protected since. */
 static bool is_own(const struct mapped_file *m)
 {
 	bool is_readable = m->access[0] == 'r' && m->access[2] != 'x';
