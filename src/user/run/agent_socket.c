@@ -69,7 +69,7 @@ static int read_environ(pid_t pid, struct buf *out)
 	return file_slurp(path, ENVIRON_MOST, out);
 }
 
-/* Of one that cannot be read the dynamic loader does not load it either. */
+/* In a process whose environment cannot be read, the dynamic loader does not load the agent. */
 bool native_agent_is_expected(pid_t pid)
 {
 	bool has_name = false, has_preload = false;

@@ -169,7 +169,7 @@ static bool reads_memory(const struct native *e)
 	return any;
 }
 
-/* It makes system calls that cannot be seen before. */
+/* The process makes system calls that cannot be seen before. */
 static void say_unread(struct native *e, struct native_process *p, struct diag *d)
 {
 	if (!p->calls.may_be_filtered || p->count == p->own || !reads_memory(e) || e->unread++)

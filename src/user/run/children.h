@@ -51,7 +51,7 @@ int children_take(struct native_children *f, pid_t pid, child_fn *fn, void *arg)
  * left alone, until `fn` does not return 0; what it returned. -ENOMEM. */
 int children_each(const struct native_children *f, pid_t first, int (*fn)(void *arg, pid_t pid),
 		  void *arg);
-/* Its program cannot be traced. False: of one of its programs that was said before. */
+/* The program of a process cannot be traced. False: that was said before of one of its programs. */
 bool children_refuse(struct native_children *f, pid_t pid);
 bool children_have(const struct native_children *f, pid_t pid);
 void children_free(struct native_children *f);

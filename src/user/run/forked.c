@@ -203,7 +203,7 @@ void forked_hear(struct native *e)
 			native_process_pause();
 		children_each(&e->children, e->options.pid, note_forked, e);
 	}
-	/* Who has waited has ended; or it may not be asked, which was said. */
+	/* The process that has waited has ended; or it may not be asked, which was said. */
 	e->given_up += e->unreached || w->missing < 0 ? 0 : (uint64_t)w->missing;
 	w->missing = 0;
 }
@@ -246,7 +246,7 @@ static int note_parent(void *arg, pid_t pid)
 	return 0;
 }
 
-/* It may have made a child just before it ended. */
+/* A process may have made a child just before it ended. */
 void forked_look(struct native *e)
 {
 	uint64_t now = clock_now();

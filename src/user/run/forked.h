@@ -8,12 +8,12 @@
 /* Threads wait that have loaded a library: note the children of fork that do, in
  * e->waiting.forked. */
 void forked_hear(struct native *e);
-/* They become processes of their own. -ENOMEM. */
+/* The children in e->waiting.forked become processes of their own. -ENOMEM. */
 int forked_take(struct native *e, struct diag *d);
 /* Which of the processes that have ended have such children? Sometimes, it looks at all
- * that are known and their children. */
+ * processes that are known and their children. */
 void forked_look(struct native *e);
-/* May a process that has ended have them? */
+/* May a process that has ended have children of fork? */
 bool forked_remain(const struct native *e, const struct native_process *p);
 
 #endif

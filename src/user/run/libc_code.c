@@ -87,7 +87,7 @@ static bool is_on(const struct native_process *p, uint64_t pc)
 	return false;
 }
 
-/* What would be a place, and is not changed after all. */
+/* The kinds of places that were wanted, and are not changed after all. */
 static unsigned find_lacks(const struct native_process *p, const struct inject_place *places,
 			   int count)
 {

@@ -7,7 +7,7 @@
 #include "user/ptrace/tracee.h"
 #include "user/run/process.h"
 
-/* What code for a place is made of. It ends where the place goes on. */
+/* What code for a place is made of. The code ends where the place goes on. */
 struct libc_place {
 	enum inject_libc what;
 	const struct inject_world *world;
@@ -17,11 +17,11 @@ struct libc_place {
 	uint64_t waits_at; /* where code for the place makes a system call itself; 0: it does not */
 };
 
-/* Jump there. */
+/* Jump to an address. */
 void libc_go_on(struct native_code *c, uint64_t at);
 
-/* Enable those that are found, and then look whether the process has a filter already. They are
- * not found in all C libraries. -errno with a message. */
+/* Enable the places that are found, and then look whether the process has a filter already. Places
+ * are not found in all C libraries. -errno with a message. */
 int libc_add(struct native_process *p, const struct native_store *s, struct diag *d);
 
 #endif

@@ -24,8 +24,8 @@ uint64_t library_wait_given_up(const struct native_store *s);
 uint64_t library_wait_place(const struct native_process *p);
 /* How many times threads of this process have waited; 0: it has ended, or none has. */
 uint64_t library_wait_count(const struct native_process *p);
-/* Its loader has mapped something since its waits were `before`: has a thread waited since, or is
- * the loader at work, so that one will? */
+/* The loader of the process has mapped something since its waits were `before`: has a thread waited
+ * since, or is the loader at work, so that one will? */
 bool library_wait_follows(const struct native_process *p, uint64_t before);
 
 #endif

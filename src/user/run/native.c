@@ -805,7 +805,7 @@ static void clean_children(struct native *e, uint64_t until)
 		children_each(&e->children, e->options.pid, clean_child, &c);
 }
 
-/* What the run has found out was printed before. */
+/* The results of the run were printed before. */
 static void native_detach(struct engine *engine)
 {
 	struct native *e = (struct native *)engine;

@@ -91,7 +91,7 @@ struct native {
 int native_open_process(struct native *e, pid_t pid, struct native_process **out, struct diag *d);
 /* May a thread wait for us that has loaded a library? */
 bool native_listens(const struct native *e);
-/* Once one may, its wait makes wait_fd readable. */
+/* Once a thread may wait, its wait makes wait_fd readable. */
 void native_start_listening(struct native *e);
 
 /* ---- arm_sites.c */

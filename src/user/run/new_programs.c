@@ -101,15 +101,16 @@ static void take_program(void *arg, pid_t pid)
 	diag_free(&said);
 }
 
-/* It may have been found before it came, and before all its files were mapped. Its probes were
- * there by then, so it is not late even if it has gone on. */
+/* The program may have been found before it came, and before all its files were mapped. Its probes
+ * were there by then, so it is not late even if it has gone on. */
 static int take_known(struct native *e, struct native_process *p, bool has_left, struct diag *d)
 {
 	p->agent.late_at = 0;
 	return native_look_at_files(e, p, !has_left, d);
 }
 
-/* One that is not known yet may be a daemon, whose parents have ended before they were seen. */
+/* A program that is not known yet may be a daemon, whose parents have ended before they were seen.
+ */
 static int take_new(struct native *e, pid_t pid, struct new_programs *new_programs)
 {
 	int err = children_take(&e->children, pid, take_program, new_programs);
@@ -207,7 +208,7 @@ static void let_go(struct native *e, int fd)
 	close(fd);
 }
 
-/* Who is in the queue has its connection closed, as by one that has looked at it. */
+/* Every agent in the queue has its connection closed, as by a tracer that has looked at it. */
 void native_stop_agents(struct native *e)
 {
 	struct native_waiting *w = &e->waiting;

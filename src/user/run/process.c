@@ -239,7 +239,7 @@ int native_process_settle(struct native_process *p, const struct native_store *s
 	return err;
 }
 
-/* Of the sites that have no trampoline yet. */
+/* Map the landings of the sites that have no trampoline yet. */
 static int map_landings(struct native_process *p, const struct native_store *s, struct diag *d)
 {
 	int err = map_areas(p, s, 0, 0, d);
@@ -304,7 +304,7 @@ int native_process_write(struct native_process *p, struct native_code *code)
 	return err;
 }
 
-/* What is the same at all its sites. */
+/* What is the same at all sites of the process. */
 static struct native_place place_of(const struct native_process *p, const struct native_store *s,
 				    bool follow)
 {

@@ -32,29 +32,30 @@ struct native_areas {
 	size_t count, cap;
 };
 
-/* Its files: which attachments have none mapped yet. */
+/* The files of the process: which attachments have none mapped yet. */
 struct native_files {
 	bool are_missing;	  /* there are attachments whose files are not mapped yet */
 	bool may_come;		  /* one of these may be loaded later, or another one again */
 	const struct file *stays; /* of an attachment: it is mapped for good; NULL */
 };
 
-/* The shared memory, as it has mapped it. */
+/* The shared memory, as the process has mapped it. */
 struct native_shared {
 	struct inject_part *parts; /* owned */
 	bool is_whole;		   /* since its code cannot map more */
 };
 
-/* What its trampolines read without asking. */
+/* What the trampolines of the process read without asking. */
 struct native_direct {
 	struct process_page page;  /* as it was written last */
 	unsigned looks, next_look; /* since then; when more memory may be added */
 	struct memory_range image; /* of the site that was looked at last */
 };
 
-/* Its dynamic loader: a thread that has loaded a library waits until the tracer has looked. */
+/* The dynamic loader of the process: a thread that has loaded a library waits until the tracer has
+ * looked. */
 struct native_loader {
-	bool waits;	      /* it does */
+	bool waits;	      /* threads that have loaded a library do */
 	bool is_unheard;      /* it cannot be made to, though it calls the function */
 	bool is_unanswered;   /* of its waits, some were not answered */
 	uint64_t heard;	      /* its waits that the tracer has seen */
@@ -73,7 +74,7 @@ struct native_calls {
 	bool lacks_children;  /* nor where it makes children that share the memory */
 };
 
-/* Its number among the places of language runtimes (struct lang_place). */
+/* The number of the process among the places of language runtimes (struct lang_place). */
 struct native_lang {
 	uint64_t number;
 	bool is_given;
@@ -92,7 +93,7 @@ struct native_wait {
 	uint64_t late_at; /* when it was found without its agent; 0: that has come */
 };
 
-/* What was found while its sites were planned and looked at. */
+/* What was found while the sites of the process were planned and looked at. */
 struct native_found {
 	unsigned rereads;  /* of its mappings, as something was where a jump would lead */
 	unsigned lost;	   /* sites: native_process_lost(), as far as was reported */

@@ -62,7 +62,7 @@ static void leave_to_kernel(struct native_process *p, uint64_t pc)
 	}
 }
 
-/* What is where its jump would lead may be gone in a moment. */
+/* The mapping where the site's jump would lead may be gone in a moment. */
 static int plan_site(struct native_process *p, struct inject_site *site)
 {
 	int err = inject_plan(p->x, site);

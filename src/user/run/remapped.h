@@ -8,7 +8,7 @@
 
 struct native_process;
 
-/* Of one site. */
+/* The file of one site, and whether the site has its turn. */
 struct remapped_site {
 	uint64_t inode; /* of its file; 0: a place of the process that stays */
 	bool rests;	/* another file is mapped where it was */

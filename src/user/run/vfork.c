@@ -42,8 +42,8 @@ void vfork_code(struct native_code *c, struct libc_place *place)
 	asm_bind(c, out);
 }
 
-/* Of such a child the system call is made here: after it there is no room for a jump in clone().
- * Threads, and children of fork(), have a struct rseq of their own. */
+/* For a child as vfork() makes it the system call is made here: after it there is no room for a
+ * jump in clone(). Threads, and children of fork(), have a struct rseq of their own. */
 void clone_code(struct native_code *c, struct libc_place *place)
 {
 	int other = asm_label(c);

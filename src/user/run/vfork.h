@@ -7,7 +7,8 @@
 /* Code for LIBC_VFORK of a process with rseq: it lets children see that the CPU is not theirs that
  * their memory names. x86-64. */
 void vfork_code(struct native_code *c, struct libc_place *place);
-/* The same for LIBC_CLONE and LIBC_CLONE3, and children that are made as vfork() makes them. */
+/* Code for LIBC_CLONE and LIBC_CLONE3, which does that for children that are made as vfork() makes
+ * them. */
 void clone_code(struct native_code *c, struct libc_place *place);
 
 #endif

@@ -135,7 +135,7 @@ unsigned native_count_late(const struct native *e)
 	return count;
 }
 
-/* Those of files that came later, which are missed. */
+/* Report the sites of files that came later, which are missed. */
 static int say_left_out(struct native *e, struct native_process *p, struct diag *d)
 {
 	struct native_left_out left = {0};
@@ -189,7 +189,7 @@ static int look_at_files(struct native *e, struct native_process *p, bool is_ear
 	return err;
 }
 
-/* Of one that has just ended, or called exec, the mappings read as empty, or are of the other
+/* The mappings of a process that has just ended, or called exec, read as empty, or are of the other
  * program: nothing was looked at, unless it has sites, for which it is late. */
 static bool was_there(const struct native_process *p)
 {
@@ -228,8 +228,8 @@ static void drop_ended(struct native *e, struct diag *d)
 
 /* ---- one process after the other */
 
-/* What it does must not end the run of the others: when it cannot be looked at any more, what it
- * has is traced further. */
+/* An error of one process must not end the run of the others: when it cannot be looked at any more,
+ * the sites that it has are traced further. */
 static void shut(struct native *e, struct native_process *p, int err, const struct diag *said,
 		 struct diag *d)
 {
@@ -373,7 +373,7 @@ static bool is_armed_there(const struct native *e, const struct engine_news *new
 	return false;
 }
 
-/* What was armed in it is gone with its program. */
+/* Sites that were armed in the process are gone with its program. */
 static void note_exec(const struct native *e, pid_t pid)
 {
 	for (size_t i = 0; i < e->process_count; i++)
@@ -390,7 +390,7 @@ void native_note(struct engine *engine, const struct engine_news *news)
 	if (news->kind == NEWS_ANY)
 		return;
 	if (news->kind == NEWS_FORKED) {
-		/* Its parents may end before they are asked for it. */
+		/* The child's parents may end before they are asked for it. */
 		children_meet(&e->children, news->pid);
 		return;
 	}
