@@ -398,7 +398,7 @@ near_probes() {
 	cat "$output_file" "$messages" "$dir/printed"
 	grep -qx "called 300" "$dir/printed"
 	# On a machine so busy that a stop took a second, what is missing is counted.
-	grep -qx "@: 300" "$output_file" || { [ $longest -gt 800 ] && says user-mode-waited "a thread went on" "$messages"; }
+	grep -qx "@: 300" "$output_file" || { [ $longest -gt 800 ] && says user-mode-waited "threads resumed" "$messages"; }
 	! grep -q 'milliseconds later' "$messages"
 }
 

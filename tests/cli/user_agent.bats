@@ -91,7 +91,7 @@ as_nobody() {
 	wait
 	cat "$dir/out" "$messages"
 	[ $waited -ge 9 ]
-	says user-mode-waited "1 time a thread went on" "$messages"
+	says user-mode-waited "threads resumed 1 time before" "$messages"
 	grep -qx '@n: 100' "$dir/out"
 }
 
@@ -109,7 +109,7 @@ as_nobody() {
 	wait
 	cat "$dir/out" "$dir/messages"
 	says user-mode-late "began to run another program" "$dir/messages"
-	says user-mode-waited "1 time a thread went on" "$dir/messages"
+	says user-mode-waited "threads resumed 1 time before" "$dir/messages"
 	n=$(sed -n 's/^@n: //p' "$dir/out")
 	[ "$n" -gt 0 ] && [ "$n" -lt 8000 ]
 }
@@ -137,7 +137,7 @@ as_nobody() {
 			missed=$(sed -n 's/.*warning: \([0-9]*\) process.* mapped a file with probes .* ended before .*/\1/p' <<<"$output")
 			late=$(grep -c 'began to run another program' <<<"$output" || true)
 			more=$(sed -n 's/.*warning: \([0-9]*\) programs in all ran a few milliseconds.*/\1/p' <<<"$output")
-			waited=$(sed -n 's/.*warning: \([0-9]*\) time.* a thread went on before .*/\1/p' <<<"$output")
+			waited=$(sed -n 's/.*warning: threads resumed \([0-9]*\) time.* before .*/\1/p' <<<"$output")
 			[ $((150 - n)) -le $(((missed + ${more:-$late} + waited) * 10)) ] || grep -q ' armed ' <<<"$output"
 		done
 	done
@@ -338,8 +338,8 @@ static_program() {
 	count=${count:-300}
 	traces "sh -c 'i=0; while [ \$i -lt $count ]; do $tick loop 10 & i=\$((i + 1)); done; wait'"
 	# On a machine so busy that programs waited for 10 seconds, what is missing is counted.
-	grep -qx "@n: $((count * 10))" <<<"$output" || says user-mode-waited "a thread went on"
-	! grep -q 'milliseconds later' <<<"$output" || says user-mode-waited "a thread went on"
+	grep -qx "@n: $((count * 10))" <<<"$output" || says user-mode-waited "threads resumed"
+	! grep -q 'milliseconds later' <<<"$output" || says user-mode-waited "threads resumed"
 }
 
 @test "programs with set-user-ID bits run on, and are not traced by an ordinary user" {

@@ -135,7 +135,7 @@ sums() {
 	wait $tracer
 	cat "$output_file" "$messages"
 	# A thread waits when it has loaded the library.
-	waited=$(number '.*warning: \([0-9]*\) times\{0,1\} a thread went on.*' "$messages")
+	waited=$(number '.*warning: threads resumed \([0-9]*\) times\{0,1\} before.*' "$messages")
 	n=$(number '^@n: \([0-9]*\)' "$output_file")
 	[ $((n + waited)) -ge 200 ]
 	[ $((n + waited)) -le 201 ]
