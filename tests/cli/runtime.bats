@@ -110,17 +110,20 @@ save_image() {
 
 @test "8 threads fire while a tracer comes and goes: no value is wrong" {
 	need_tracing
+	local sessions=0
 	start storm "${STRESS:+120}${STRESS:-4}"
+	# It runs for a time, not for a number of sessions: a busy machine has fewer.
 	for i in $(seq "${STRESS:+100}${STRESS:-3}"); do
 		run timeout 20 "$NOPAL" -q -p "$pid" -e 'usdt::storm:all {
 			if (arg1 != ~arg0 || arg2 != arg0 * 3 || arg3 != arg0 + 4 || arg4 != (arg0 ^ 5) || arg5 != arg0 - 6 ||
 				arg6 != arg0 + 7 || arg7 != arg0 + 8) { @wrong = count() } else { @right = count() } }
 			interval:ms:200 { exit() }'
-		[ "$status" = 0 ]
+		[ "$status" = 0 ] || { grep -q '^State:.Z' "/proc/$pid/status" && break; }
 		[[ "$output" == *"@right: "* ]]
 		[[ "$output" == *"@wrong: 0"* ]]
-		kill -0 "$pid" 2>/dev/null || break
+		sessions=$((sessions + 1))
 	done
+	[ $sessions -gt 0 ]
 	wait "$pid"
 	[ "$(tail -1 "$printed")" = "done" ]
 }
