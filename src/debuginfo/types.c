@@ -309,7 +309,8 @@ struct member_list {
 	size_t count, cap;
 };
 
-/* DWARF 2 to 4 count from the highest bit of a number of `width` bits, on every machine. */
+/* DWARF 2 to 4 count from the highest bit of the number that the bits are part of, on every
+ * machine. */
 static void place_from_top(struct debuginfo *di, Dwarf_Die *die, struct ctype_member *m,
 			   uint64_t from_top, uint64_t width)
 {

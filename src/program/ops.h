@@ -13,7 +13,7 @@ OP(ADD,       "add",       "d",  "ab",   0,                   0)        /* d = a
 OP(SUB,       "sub",       "d",  "ab",   0,                   0)
 OP(MUL,       "mul",       "d",  "ab",   0,                   0)
 OP(UDIV,      "udiv",      "d",  "ab",   0,                   0)        /* d = a / b, 1 when b is 0 */
-OP(SDIV,      "sdiv",      "d",  "ab",   0,                   0)        /* 0 for a division by 0; INT64_MIN / -1 is INT64_MIN */
+OP(SDIV,      "sdiv",      "d",  "ab",   0,                   0)        /* with signs, 1 when b is 0; INT64_MIN / -1 is INT64_MIN */
 OP(UMOD,      "umod",      "d",  "ab",   0,                   0)        /* d = a % b, 1 when b is 0 */
 OP(SMOD,      "smod",      "d",  "ab",   0,                   0)
 OP(AND,       "and",       "d",  "ab",   0,                   0)

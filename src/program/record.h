@@ -99,9 +99,7 @@ struct run_stats {
 	struct str missed_file; /* ... the first of these; the engine's */
 	bool had_children; /* user mode: the process has had children, which were to be traced */
 	uint64_t waited; /* user mode: times that threads resumed before their probes were armed */
-	uint64_t
-		kept; /* user mode: bytes that stay mapped, in how many processes, the first of them
-		       */
+	uint64_t kept; /* user mode: bytes that stay mapped, in how many processes, the first one */
 	unsigned kept_processes;
 	int32_t kept_pid;
 	int32_t armed_pid;  /* user mode: whose sites could not be restored; 0: none */

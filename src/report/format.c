@@ -8,7 +8,7 @@
 /* How a field is shown, by its conversion and its type. */
 enum form {
 	FORM_DECIMAL,  /* "%d" of a whole 64-bit value, without width or flags: the fast way */
-	FORM_UNSIGNED, /* "%u" */
+	FORM_UNSIGNED, /* "%u" of such a value, as fast */
 	FORM_HEX,      /* "%x" */
 	FORM_TEXT,     /* "%s" */
 	FORM_QUOTED,   /* a part of `args` */

@@ -28,8 +28,7 @@ struct map {
 	struct map_series series;
 	struct type series_key; /* of the program's map; `key` is the script's */
 	struct map *ring;
-	const struct tree_clause
-		*keeper; /* saved_args.c: keeps arguments for the returns of this */
+	const struct tree_clause *keeper; /* keeps arguments for returns: saved_args.c */
 	struct map *next;
 };
 

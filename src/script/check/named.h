@@ -17,9 +17,9 @@ struct arg_value {
 	uint64_t size;		      /* NONE: bytes of the whole */
 	const struct ctype *place_of; /* NONE: a struct that can be read member by member */
 	uint8_t passed, first_word;   /* ... as the argument has them */
-	uint8_t extend_from;	      /* INT: bytes of the operand that count; 0: all of them */
-	bool is_text;		      /* STR; or INT: the address of text, which can become it */
-	int counted_by; /* of text: the argument that has its length; -1: it ends in a NUL */
+	uint8_t extend_from; /* INT: bytes of the operand to extend; 0: it is right as it is */
+	bool is_text;	     /* STR; or INT: the address of text, which can become it */
+	int counted_by;	     /* of text: the argument that has its length; -1: it ends in a NUL */
 };
 
 /* Argument n of an attachment, which it has. */

@@ -6,7 +6,7 @@
 #include "script/check/check.h"
 #include "script/check/value_type.h"
 
-#define MAX_PARTS 64
+#define MAX_PARTS 64 /* of `args` */
 
 static void make_part(struct check *c, struct expr *whole, struct str name)
 {

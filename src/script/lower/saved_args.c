@@ -12,7 +12,7 @@
  * and the words of all but the first are at m[call, 1] and so on. A call is one of them if the
  * address to return to is where a page begins: there the kernel has put the address of its
  * trampoline. Any other call begins again from 0, so that nothing is left of what longjmp() or the
- *end of a thread left in the map; and what is used no more is forgotten when the map is full.
+ * end of a thread left in the map; and what is used no more is forgotten when the map is full.
  *
  * So a return has the arguments of its own call, or is counted (FAULT_UNSEEN): when it was called
  * before the tracer came, or in the parent of its process, or too many calls are open.

@@ -210,8 +210,8 @@ static inline uint32_t ring_count(const struct layout *l)
  *	cells    for each chunk, stripe, entry and word of an aggregate: u64 value, u64 number
  *
  * A chunk is a power of two of entries, and their cells. Maps grow by chunks: at first a process
- *has mapped one, then each thread that meets an entry of a later one maps more (inside_grow()), up
- *to the number of chunks that the kept page of the process has for the map. Small maps have one.
+ * has mapped one, then each thread that meets an entry of a later one maps more (inside_grow()), up
+ * to the number of chunks that the kept page of the process has for the map. Small maps have one.
  *
  * `link` and `value` are exchanged together (16 bytes), so that a value changes only while its
  * entry lives. A cell counts when its number is that of its entry. Entry 0 does not exist.

@@ -69,7 +69,7 @@ static int inherit_claims(struct inject *x, const struct inject *from)
 	return 0;
 }
 
-/* ORDER: from the last write on, its own children inherit from it, not of its parent. */
+/* ORDER: from the last write on, its own children inherit from it, not from its parent. */
 static int inherit_ledger(struct inject *x, const struct inject *from)
 {
 	const uint64_t mine = (uint64_t)x->pid;

@@ -323,8 +323,8 @@ static int enable_one(struct inject *x, struct inject_site *s)
 
 	if (s->form == INJECT_NONE || !s->body)
 		return 0;
-	if (s->stage ==
-	    SITE_ENABLED) { /* with another trampoline, or its semaphore found by now, perhaps */
+	/* With another trampoline, or its semaphore found by now, perhaps. */
+	if (s->stage == SITE_ENABLED) {
 		err = write_jumps(x, s);
 		return err ? err : raise_semaphore(x, s);
 	}
