@@ -98,9 +98,4 @@ int recognise_file(int fd, struct str path, struct lang_image *out);
 /* names.c: a runtime of a process, which is taken. -ENOMEM. */
 int names_add(struct lang_names *n, pid_t pid, struct lang_runtime *runtime);
 
-/* NAME.c: what a frame is called. */
-typedef int name_fn(const struct lang_runtime *r, const struct lang_memory *m,
-		    struct lang_frame frame, struct lang_name *out);
-name_fn python_name, php_name, ruby_name, perl_name;
-
 #endif

@@ -5,7 +5,7 @@
  *	gHotSpotVMTypes   -> { "JVMFlag", size of an element }, ...
  *
  * JDK 8 calls it Flag. */
-#include "lang/inside.h"
+#include "lang/runtime_row.h"
 
 #define STRUCTS_MOST 8192
 #define FLAGS_MOST   8192
@@ -115,3 +115,26 @@ bool lang_keeps_frames(pid_t pid, struct str maps, struct lang_images *images)
 	}
 	return keeps;
 }
+
+/* ---- the row */
+
+/* Symbols that are looked for. */
+enum { STRUCTS, TYPES };
+
+static bool look_jvm(struct recognition *l)
+{
+	if (!l->has[STRUCTS])
+		return false;
+	l->out->root = l->at[STRUCTS];
+	l->out->code_type = l->has[TYPES] ? l->at[TYPES] : 0;
+	l->out->problem = "ustack ends at its code, which keeps no frame pointers: start it with "
+			  "-XX:+PreserveFramePointer, and for names run nopal lang --perf-map PID";
+	return true;
+}
+
+const struct runtime_row jvm_row = {
+	.name = "jvm",
+	.files = {"libjvm"},
+	.symbols = {[STRUCTS] = "gHotSpotVMStructs", [TYPES] = "gHotSpotVMTypes"},
+	.look = look_jvm,
+};

@@ -1,6 +1,6 @@
 /* Names of Perl's frames. A frame is a sub, or LANG_MAIN, and a statement (struct cop), which has
  * the line and the file. */
-#include "lang/inside.h"
+#include "lang/runtime_row.h"
 
 #include <errno.h>
 
@@ -64,8 +64,8 @@ static bool read_sub(const struct perl_code *p, const struct lang_memory *m, uin
 	       read_shared(m, name, out);
 }
 
-int perl_name(const struct lang_runtime *r, const struct lang_memory *m, struct lang_frame frame,
-	      struct lang_name *out)
+static int perl_name(const struct lang_runtime *r, const struct lang_memory *m,
+		     struct lang_frame frame, struct lang_name *out)
 {
 	const struct perl_code *p = &r->layout->perl;
 	uint64_t file;
@@ -82,3 +82,88 @@ int perl_name(const struct lang_runtime *r, const struct lang_memory *m, struct 
 	out->line = line;
 	return 0;
 }
+
+/* ---- the row */
+
+/* Symbols that are looked for. */
+enum { INTERPRETER, CONTEXT, THREAD_KEY, RUNOPS, REVISION, MAJOR, MINOR };
+
+/* With threads each interpreter is a struct, of which the thread has the address, since 5.36 in a
+ * variable, before as the value of a key; and so it is without other threads, if they were built
+ * in. */
+static bool look_perl(struct recognition *l)
+{
+	struct lang_runtime *r = l->out;
+	unsigned char revision = 0, major = 0, minor = 0;
+	unsigned variable;
+
+	if (!l->has[RUNOPS])
+		return false;
+	r->has_version = l->has[MAJOR] && recognition_read(l, l->at[REVISION], &revision, 1) &&
+			 recognition_read(l, l->at[MAJOR], &major, 1) &&
+			 recognition_read(l, l->at[MINOR], &minor, 1);
+	r->major = revision;
+	r->minor = major;
+	r->micro = minor;
+	if (recognition_start(l) == LANG_START_ROOT)
+		return recognition_layout(l, NULL);
+	variable = recognition_start(l) == LANG_START_KEY ? THREAD_KEY : CONTEXT;
+	if (!l->has[variable])
+		return recognition_layout(
+			l, "it is built without threads, or keeps its interpreter elsewhere");
+	if (!tls_is_glibc(l->image))
+		return recognition_layout(l, RECOGNITION_NOT_GLIBC);
+	if (variable == CONTEXT)
+		return recognition_thread_local(l, variable, STR("perl"));
+	r->root = l->at[THREAD_KEY];
+	return recognition_layout(l, NULL);
+}
+
+static void plan_package(struct target_writer *p, uint8_t body, uint8_t stash,
+			 const struct perl_code *c)
+{
+	target_follow(p, 7, body, stash, 24);
+	if (c->hash_aux == LANG_NOTHING) {
+		target_step(p, LANG_STEP_FOLLOW, 6, 7, 16);
+		target_follow(p, 7, 7, 0, 40);
+		target_chunk(p, target_step(p, LANG_STEP_INDEX, 6, 7, 24), 48);
+		target_follow(p, 7, 6, 8, NAME_BYTES);
+	} else {
+		target_follow(p, 7, 7, 0, 72);
+		target_follow(p, 7, 7, c->hash_aux, NAME_BYTES);
+	}
+}
+
+static void plan_perl(struct target_writer *p, const struct lang_layout *l)
+{
+	const struct perl_code *c = &l->perl;
+
+	target_copy(p, 1, 56);
+	target_follow(p, 2, 1, c->file, 264);
+	target_copy(p, 0, 24);
+	target_follow(p, 3, 0, 0, 104);
+	target_follow(p, 4, 3, c->glob, NAME_BYTES); /* the glob, or the name alone */
+	target_follow(p, 5, 4, 0, 48);
+	target_follow(p, 5, 5, c->name, NAME_BYTES);
+	target_follow(p, 4, 4, 16, 80);
+	target_follow(p, 4, 4, c->effective, 24);
+	target_follow(p, 4, 4, 0, 48);
+	target_follow(p, 5, 4, c->name, NAME_BYTES);
+	plan_package(p, 4, c->glob_stash, c);
+	plan_package(p, 3, c->stash, c);
+}
+
+const struct runtime_row perl_row = {
+	.name = "perl",
+	.files = {"libperl", "perl"},
+	.symbols = {[INTERPRETER] = "PL_curinterp",
+		    [CONTEXT] = "PL_current_context",
+		    [THREAD_KEY] = "PL_thr_key",
+		    [RUNOPS] = "PL_runops_std",
+		    [REVISION] = "PL_revision",
+		    [MAJOR] = "PL_version",
+		    [MINOR] = "PL_subversion"},
+	.look = look_perl,
+	.name_frame = perl_name,
+	.plan = plan_perl,
+};

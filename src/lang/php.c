@@ -1,5 +1,5 @@
 /* Names of PHP's frames: struct zend_function (Zend/zend_compile.h). The position is the line. */
-#include "lang/inside.h"
+#include "lang/runtime_row.h"
 
 #include <errno.h>
 
@@ -19,8 +19,8 @@ static bool read_zend(const struct lang_memory *m, uint64_t at, struct buf *out)
 	       read_text(m, at + TEXT_AT, len, out);
 }
 
-int php_name(const struct lang_runtime *r, const struct lang_memory *m, struct lang_frame frame,
-	     struct lang_name *out)
+static int php_name(const struct lang_runtime *r, const struct lang_memory *m,
+		    struct lang_frame frame, struct lang_name *out)
 {
 	uint64_t name, scope, of_class, file;
 	unsigned char type;
@@ -46,3 +46,35 @@ int php_name(const struct lang_runtime *r, const struct lang_memory *m, struct l
 	out->line = frame.position;
 	return 0;
 }
+
+/* ---- the row */
+
+/* Symbols that are looked for. */
+enum { GLOBALS, GLOBALS_ZTS };
+
+static bool look_php(struct recognition *l)
+{
+	if (!l->has[GLOBALS] && !l->has[GLOBALS_ZTS])
+		return false;
+	l->out->has_version = recognition_version_after(l, "X-Powered-By: PHP/");
+	l->out->root = l->at[GLOBALS];
+	return recognition_layout(l, l->has[GLOBALS] ? NULL : "it is built for threads (ZTS)");
+}
+
+static void plan_php(struct target_writer *p, const struct lang_layout *l)
+{
+	target_copy(p, 0, 184);
+	target_follow(p, 2, 0, 8, TEXT_BYTES);
+	target_follow(p, 2, 0, 16, 16); /* the class */
+	target_follow(p, 2, 2, 8, TEXT_BYTES);
+	target_follow(p, 2, 0, l->php.filename, PATH_BYTES);
+}
+
+const struct runtime_row php_row = {
+	.name = "php",
+	.files = {"libphp", "php"},
+	.symbols = {[GLOBALS] = "executor_globals", [GLOBALS_ZTS] = "executor_globals_id"},
+	.look = look_php,
+	.name_frame = php_name,
+	.plan = plan_php,
+};

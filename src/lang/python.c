@@ -1,7 +1,7 @@
 /* Names of Python's frames: a code object has the names as str objects, and a table of lines in one
  * of three formats: pairs (3.9, Objects/lnotab_notes.txt), signed pairs (3.10, PEP 626), locations
  * (3.11, Objects/locations.md). A position is an instruction's number in bytes from the start. */
-#include "lang/inside.h"
+#include "lang/runtime_row.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -191,8 +191,8 @@ static uint64_t find_line(const struct python_code *p, const struct lang_memory 
 	return line > 0 && line <= INT32_MAX ? (uint64_t)line : 0;
 }
 
-int python_name(const struct lang_runtime *r, const struct lang_memory *m, struct lang_frame frame,
-		struct lang_name *out)
+static int python_name(const struct lang_runtime *r, const struct lang_memory *m,
+		       struct lang_frame frame, struct lang_name *out)
 {
 	const struct python_code *p = &r->layout->python;
 	uint64_t type, name, file;
@@ -213,3 +213,58 @@ int python_name(const struct lang_runtime *r, const struct lang_memory *m, struc
 	out->is_hidden = str_eq_text(buf_as_str(&out->function), "<interpreter trampoline>");
 	return 0;
 }
+
+/* ---- the row */
+
+/* Symbols that are looked for. */
+enum { RUNTIME, VERSION, CODE_TYPE };
+
+/* Before 3.11 only names say what it is: .../libpython3.9.so.1.0, .../python3.10 */
+static bool python_version_of_name(struct recognition *l)
+{
+	struct str name = str_after_last(l->path, '/');
+	const char *at = memmem(name.ptr, name.len, "python", 6);
+
+	return at &&
+	       recognition_version(str_of(at + 6, (size_t)(name.ptr + name.len - at) - 6), l->out);
+}
+
+static bool look_python(struct recognition *l)
+{
+	uint32_t version;
+
+	if (!l->has[RUNTIME])
+		return false;
+	if (l->has[VERSION] && recognition_read(l, l->at[VERSION], &version, sizeof(version))) {
+		l->out->major = version >> 24;
+		l->out->minor = version >> 16 & 0xff;
+		l->out->micro = version >> 8 & 0xff;
+		l->out->has_version = true;
+	} else {
+		l->out->has_version = python_version_of_name(l);
+		l->out->micro = 0;
+	}
+	l->out->root = l->at[RUNTIME];
+	l->out->code_type = l->has[CODE_TYPE] ? l->at[CODE_TYPE] : 0;
+	return recognition_layout(l, NULL);
+}
+
+static void plan_python(struct target_writer *p, const struct lang_layout *l)
+{
+	const struct python_code *c = &l->python;
+
+	target_copy(p, 0, 208);
+	target_follow(p, 2, 0, c->filename, PATH_BYTES);
+	target_follow(p, 2, 0, c->qualname == LANG_NOTHING ? c->name : c->qualname, TEXT_BYTES);
+	target_follow(p, 2, 0, c->lines, LANG_CHUNK_MOST);
+}
+
+const struct runtime_row python_row = {
+	.name = "python",
+	.files = {"libpython", "python"},
+	.symbols =
+		{[RUNTIME] = "_PyRuntime", [VERSION] = "Py_Version", [CODE_TYPE] = "PyCode_Type"},
+	.look = look_python,
+	.name_frame = python_name,
+	.plan = plan_python,
+};

@@ -1,7 +1,7 @@
 /* Names of Ruby's frames: rb_iseq_t (vm_core.h), Ruby's strings, and the line table of a body:
  * entries, and a bit for each word of code that says whether an entry begins there (iseq.c,
  * succ_index_lookup). */
-#include "lang/inside.h"
+#include "lang/runtime_row.h"
 
 #include <errno.h>
 
@@ -89,8 +89,8 @@ static bool find_line(const struct ruby_code *l, const struct lang_memory *m, ui
 	return rank && rank <= count && read_u32(m, entries + (rank - 1) * l->entry, line);
 }
 
-int ruby_name(const struct lang_runtime *r, const struct lang_memory *m, struct lang_frame frame,
-	      struct lang_name *out)
+static int ruby_name(const struct lang_runtime *r, const struct lang_memory *m,
+		     struct lang_frame frame, struct lang_name *out)
 {
 	const struct ruby_code *l = &r->layout->ruby;
 	uint64_t flags, body, path, label;
@@ -114,3 +114,70 @@ int ruby_name(const struct lang_runtime *r, const struct lang_memory *m, struct 
 	out->is_hidden = !line;
 	return 0;
 }
+
+/* ---- the row */
+
+/* Symbols that are looked for. */
+enum { CONTEXT, MACHINE, ERRINFO, RUBY_TEXT };
+
+/* Before 3.0 only the list of threads says which one runs what; since 3.3 the variable has no
+ * symbol, but a function that reads it. */
+static bool look_ruby(struct recognition *l)
+{
+	const struct lang_layout *layout;
+	struct lang_runtime *r = l->out;
+
+	if (!l->has[RUBY_TEXT])
+		return false;
+	r->has_version = recognition_version_at(l, l->at[RUBY_TEXT]);
+	layout = layout_find(LANG_RUBY, r->major, r->minor);
+	if (layout)
+		evaluator_find(l->image, layout->ruby.instructions, &r->evaluator);
+	if (recognition_start(l) == LANG_START_LIST) {
+		r->root = l->at[MACHINE];
+		return recognition_layout(
+			l, l->has[MACHINE] ? NULL : "it has no symbol 'ruby_current_vm_ptr'");
+	}
+	if (recognition_start(l) != LANG_START_TLS)
+		return recognition_layout(l, NULL);
+	if (!tls_is_glibc(l->image))
+		return recognition_layout(l, RECOGNITION_NOT_GLIBC);
+	if (l->has[CONTEXT])
+		return recognition_thread_local(l, CONTEXT, STR("ruby"));
+	if (l->has[ERRINFO] &&
+	    tls_offset_of_code(l->image, l->at[ERRINFO], &r->root, &r->tls_offset))
+		return recognition_layout(l, NULL);
+	return recognition_layout(
+		l, "it has no symbol 'ruby_current_ec', and its code does not say where "
+		   "that is");
+}
+
+static void plan_ruby(struct target_writer *p, const struct lang_layout *l)
+{
+	const struct ruby_code *c = &l->ruby;
+	const bool is_short = c->text == TEXT_SHORT;
+	const uint16_t name = is_short ? 40 : TEXT_BYTES, path = is_short ? 40 : PATH_BYTES;
+
+	target_copy(p, 0, 24);
+	target_follow(p, 2, 0, c->body, 160);
+	target_follow(p, 3, 2, (uint16_t)(c->location + 16), name); /* the label, and its text */
+	target_follow(p, 3, 3, 24, TEXT_BYTES);
+	target_follow(p, 3, 2, c->location, path); /* the path: a text, or an array of two */
+	target_follow(p, 4, 3, 24, PATH_BYTES);
+	target_follow(p, 4, 3, 16, path);
+	target_follow(p, 4, 4, 24, PATH_BYTES);
+	target_follow(p, 4, 2, c->index, 288);
+	target_follow(p, 4, 2, c->insns, LANG_CHUNK_MOST);
+}
+
+const struct runtime_row ruby_row = {
+	.name = "ruby",
+	.files = {"libruby", "ruby"},
+	.symbols = {[CONTEXT] = "ruby_current_ec",
+		    [MACHINE] = "ruby_current_vm_ptr",
+		    [ERRINFO] = "rb_errinfo",
+		    [RUBY_TEXT] = "ruby_version"},
+	.look = look_ruby,
+	.name_frame = ruby_name,
+	.plan = plan_ruby,
+};

@@ -1,15 +1,10 @@
 /* What all languages share: memory, texts, names. */
-#include "lang/inside.h"
+#include "lang/runtime_row.h"
 
 #include <errno.h>
 #include <sys/uio.h>
 
 /* clang-format off */
-static const char *const kind_names[LANG_KINDS] = {
-	[LANG_NONE] = "none", [LANG_PYTHON] = "python", [LANG_PHP] = "php", [LANG_RUBY] = "ruby",
-	[LANG_PERL] = "perl", [LANG_NODE] = "node",     [LANG_JVM] = "jvm",
-};
-
 static const char *const notes[LANG_NOTES] = {
 	[LANG_LIMIT]      = "more frames",
 	[LANG_UNREADABLE] = "cut: memory of the interpreter cannot be read",
@@ -18,9 +13,14 @@ static const char *const notes[LANG_NOTES] = {
 };
 /* clang-format on */
 
+const struct runtime_row *const runtime_rows[LANG_KINDS] = {
+	[LANG_PYTHON] = &python_row, [LANG_PHP] = &php_row,   [LANG_RUBY] = &ruby_row,
+	[LANG_PERL] = &perl_row,     [LANG_NODE] = &node_row, [LANG_JVM] = &jvm_row,
+};
+
 const char *lang_kind_name(enum lang_kind kind)
 {
-	return kind_names[kind];
+	return runtime_rows[kind] ? runtime_rows[kind]->name : "none";
 }
 
 const char *lang_note_text(enum lang_note note)
@@ -98,13 +98,6 @@ enum lang_note lang_walk(const struct lang_runtime *r, const struct lang_memory 
 
 /* ---- names */
 
-static name_fn *const names[LANG_KINDS] = {
-	[LANG_PYTHON] = python_name,
-	[LANG_PHP] = php_name,
-	[LANG_RUBY] = ruby_name,
-	[LANG_PERL] = perl_name,
-};
-
 int lang_name(const struct lang_runtime *r, const struct lang_memory *m, struct lang_frame frame,
 	      struct lang_name *out)
 {
@@ -114,9 +107,9 @@ int lang_name(const struct lang_runtime *r, const struct lang_memory *m, struct 
 	buf_clear(&out->file);
 	out->line = 0;
 	out->is_hidden = false;
-	if (!r->layout || !frame.object || !names[r->kind])
+	if (!r->layout || !frame.object || !runtime_rows[r->kind]->name_frame)
 		return -EFAULT;
-	err = names[r->kind](r, m, frame, out);
+	err = runtime_rows[r->kind]->name_frame(r, m, frame, out);
 	return out->function.failed || out->file.failed ? -ENOMEM : err;
 }
 
