@@ -80,9 +80,9 @@ static int check_at_places(const struct checker *c, uint32_t at, char letter)
 			continue;
 		if (letter == 'r' && check_has_result(a, imm))
 			continue;
-		if (letter == 'r' && (!check_has_registers(a) || !a->arch))
+		if (letter == 'r' && (!attach_has(a->kind, HAS_REGISTERS) || !a->arch))
 			return check_fail(c, at, "attachment %u has no user registers", i);
-		if (letter == 'u' && !check_has_arguments(a))
+		if (letter == 'u' && !attach_has(a->kind, HAS_ARGUMENTS))
 			return check_fail(c, at, "attachment %u has no user registers", i);
 		if (letter == 'r' && !has_reg_id(a->arch, imm))
 			return check_fail(c, at, "attachment %u has no register %lld", i,

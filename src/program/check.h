@@ -29,8 +29,6 @@ int check_attach(const struct checker *c, uint32_t number);
 /* 1, 2, 4 or 8 bytes */
 bool check_is_width(int64_t n);
 /* Registers of the interrupted thread. */
-bool check_has_registers(const struct attach *a);
-bool check_has_arguments(const struct attach *a);
 /* Of the registers that scripts have, what a function returned is the only one. */
 bool check_has_result(const struct attach *a, int64_t reg);
 

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "base/array.h"
+
 bool check_is_width(int64_t n)
 {
 	return n == 1 || n == 2 || n == 4 || n == 8;
@@ -156,28 +158,27 @@ int check_format(const struct program *p, uint32_t number, struct diag *d)
 	return check_pieces(f, number, d);
 }
 
-static bool is_uprobe(const struct attach *a)
+/* What an attachment of its kind must have, and has not; NULL: nothing. */
+static const char *what_is_missing(const struct attach *a)
 {
-	return a->kind == ATTACH_UPROBE || a->kind == ATTACH_URETPROBE;
-}
+	const struct {
+		enum attach_part part;
+		bool has;
+		const char *problem;
+	} parts[] = {
+		{HAS_FILE, a->path.len, "has no file"},
+		{HAS_FILE, a->arch, "has no architecture"},
+		{HAS_PERIOD, a->period, "has no period"},
+		{HAS_WATCH, a->length && a->mode, "watches nothing"},
+		{HAS_BTF, a->btf_id, "has no function"},
+		{HAS_EVENT, a->tracepoint.len, "names no tracepoint"},
+		{HAS_TRACEPOINT, str_index(a->tracepoint, ':') >= 1, "names no tracepoint"},
+	};
 
-static bool has_period(const struct attach *a)
-{
-	return a->kind == ATTACH_INTERVAL || a->kind == ATTACH_PROFILE || a->kind == ATTACH_COUNTER;
-}
-
-/* Registers of the interrupted thread. */
-bool check_has_registers(const struct attach *a)
-{
-	return is_uprobe(a) || a->kind == ATTACH_PROFILE || a->kind == ATTACH_COUNTER ||
-	       a->kind == ATTACH_WATCHPOINT || a->kind == ATTACH_KPROBE ||
-	       a->kind == ATTACH_KRETPROBE;
-}
-
-bool check_has_arguments(const struct attach *a)
-{
-	return is_uprobe(a) || a->kind == ATTACH_RAW || a->kind == ATTACH_KPROBE ||
-	       a->kind == ATTACH_FENTRY || a->kind == ATTACH_FEXIT || a->kind == ATTACH_ITER;
+	for (size_t i = 0; i < COUNT(parts); i++)
+		if (attach_has(a->kind, parts[i].part) && !parts[i].has)
+			return parts[i].problem;
+	return NULL;
 }
 
 /* Of the registers that scripts have, what a function returned is the only one. */
@@ -195,21 +196,8 @@ int check_attach(const struct checker *c, uint32_t number)
 		problem = "is of unknown kind";
 	else if (a->name >= c->p->name_count || a->func >= c->p->name_count)
 		problem = "has an unknown name";
-	else if (is_uprobe(a) && !a->path.len)
-		problem = "has no file";
-	else if (is_uprobe(a) && !a->arch)
-		problem = "has no architecture";
-	else if (has_period(a) && !a->period)
-		problem = "has no period";
-	else if (a->kind == ATTACH_WATCHPOINT && (!a->length || !a->mode))
-		problem = "watches nothing";
-	else if ((a->kind == ATTACH_FENTRY || a->kind == ATTACH_FEXIT || a->kind == ATTACH_ITER) &&
-		 !a->btf_id)
-		problem = "has no function";
-	else if (a->kind == ATTACH_RAW && !a->tracepoint.len)
-		problem = "names no tracepoint";
-	else if (a->kind == ATTACH_TRACEPOINT && str_index(a->tracepoint, ':') < 1)
-		problem = "names no tracepoint";
+	else
+		problem = what_is_missing(a);
 	if (problem)
 		return check_refuse(c->d, "clause %u: attachment %u %s", c->clause_number, number,
 				    problem);

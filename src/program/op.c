@@ -46,15 +46,13 @@ static const char *const builtins[BUILTIN_COUNT_] = {
 	[BUILTIN_INIT_PID] = "init_pid", [BUILTIN_INIT_TID] = "init_tid",
 };
 
-static const char *const attaches[] = {
-	[ATTACH_BEGIN]      = "begin",      [ATTACH_END]        = "end",
-	[ATTACH_INTERVAL]   = "interval",   [ATTACH_PROFILE]    = "profile",
-	[ATTACH_UPROBE]     = "uprobe",     [ATTACH_URETPROBE]  = "uretprobe",
-	[ATTACH_TRACEPOINT] = "tracepoint", [ATTACH_COUNTER]    = "counter",
-	[ATTACH_WATCHPOINT] = "watchpoint", [ATTACH_RAW]        = "rawtracepoint",
-	[ATTACH_SIGNAL]     = "signal",     [ATTACH_KPROBE]     = "kprobe",
-	[ATTACH_KRETPROBE]  = "kretprobe",  [ATTACH_FENTRY]     = "fentry",
-	[ATTACH_FEXIT]      = "fexit",      [ATTACH_ITER]       = "iter",
+static const struct {
+	const char *name;
+	unsigned parts; /* enum attach_part */
+} attaches[ATTACH_KINDS] = {
+#define ATTACH(kind, name, parts) [ATTACH_##kind] = {name, parts},
+#include "program/attach_kinds.h"
+#undef ATTACH
 };
 /* clang-format on */
 
@@ -85,7 +83,12 @@ const char *builtin_name(unsigned builtin)
 
 const char *attach_name(enum attach_kind kind)
 {
-	return (unsigned)kind < COUNT(attaches) ? attaches[kind] : NULL;
+	return (unsigned)kind < ATTACH_KINDS ? attaches[kind].name : NULL;
+}
+
+bool attach_has(enum attach_kind kind, unsigned parts)
+{
+	return (unsigned)kind < ATTACH_KINDS && attaches[kind].parts & parts;
 }
 
 bool attach_is_tracers(const struct attach *at)

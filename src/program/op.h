@@ -46,5 +46,6 @@ const char *builtin_name(unsigned builtin);
 const char *format_name(enum format_kind kind);
 /* "uprobe" */
 const char *attach_name(enum attach_kind kind);
+bool attach_has(enum attach_kind kind, unsigned parts); /* any of these parts: enum attach_part */
 
 #endif

@@ -111,47 +111,32 @@ static void print_insn(uint32_t number, const struct insn *i, struct buf *out)
 	buf_char(out, '\n');
 }
 
+/* The file, function or tracepoint that an attachment is at. */
+static void print_place(const struct attach *a, struct buf *out)
+{
+	bool is_file = attach_has(a->kind, HAS_FILE), is_symbol = attach_has(a->kind, HAS_SYMBOL);
+
+	buf_char(out, ' ');
+	print_text(is_file ? a->path : is_symbol ? a->function : a->tracepoint, out);
+	if (is_file || is_symbol)
+		buf_printf(out, "%s0x%llx", is_file ? " " : "+", (unsigned long long)a->offset);
+	if (is_file && a->sema_offset)
+		buf_printf(out, " semaphore 0x%llx", (unsigned long long)a->sema_offset);
+}
+
 static void print_attach(const struct attach *a, struct buf *out)
 {
 	const char *name = attach_name(a->kind);
 
 	buf_printf(out, "  %s", name ? name : "?");
-	switch (a->kind) {
-	case ATTACH_BEGIN:
-	case ATTACH_END:
-	case ATTACH_SIGNAL: break;
-	case ATTACH_COUNTER:
-		buf_printf(out, " %u %llu every %llu", a->counter_type,
-			   (unsigned long long)a->counter, (unsigned long long)a->period);
-		break;
-	case ATTACH_WATCHPOINT:
+	if (attach_has(a->kind, HAS_COUNTER))
+		buf_printf(out, " %u %llu every", a->counter_type, (unsigned long long)a->counter);
+	if (attach_has(a->kind, HAS_PERIOD))
+		buf_printf(out, " %llu", (unsigned long long)a->period);
+	if (attach_has(a->kind, HAS_WATCH))
 		buf_printf(out, " 0x%llx %u %u", (unsigned long long)a->offset, a->length, a->mode);
-		break;
-	case ATTACH_KPROBE:
-	case ATTACH_KRETPROBE:
-	case ATTACH_FENTRY:
-	case ATTACH_FEXIT:
-	case ATTACH_ITER:
-		buf_char(out, ' ');
-		print_text(a->function, out);
-		buf_printf(out, "+0x%llx", (unsigned long long)a->offset);
-		break;
-	case ATTACH_INTERVAL:
-	case ATTACH_PROFILE: buf_printf(out, " %llu", (unsigned long long)a->period); break;
-	case ATTACH_RAW:
-	case ATTACH_TRACEPOINT:
-		buf_char(out, ' ');
-		print_text(a->tracepoint, out);
-		break;
-	case ATTACH_UPROBE:
-	case ATTACH_URETPROBE:
-		buf_char(out, ' ');
-		print_text(a->path, out);
-		buf_printf(out, " 0x%llx", (unsigned long long)a->offset);
-		if (a->sema_offset)
-			buf_printf(out, " semaphore 0x%llx", (unsigned long long)a->sema_offset);
-		break;
-	}
+	if (attach_has(a->kind, HAS_FILE | HAS_SYMBOL | HAS_EVENT | HAS_TRACEPOINT))
+		print_place(a, out);
 	buf_printf(out, " name %u func %u", a->name, a->func);
 	for (unsigned i = 0; i < a->arg_count; i++) {
 		buf_text(out, i ? " " : " args ");

@@ -103,22 +103,24 @@ struct slot {
 };
 
 enum attach_kind {
-	ATTACH_BEGIN,
-	ATTACH_END,
-	ATTACH_INTERVAL, /* every `period` ns */
-	ATTACH_PROFILE,	 /* every `period` ns on each CPU */
-	ATTACH_UPROBE,	 /* path, offset: usdt sites and function entries alike */
-	ATTACH_URETPROBE,
-	ATTACH_TRACEPOINT, /* tracepoint "category:event" */
-	ATTACH_COUNTER,	   /* every `period` events of perf's counter */
-	ATTACH_WATCHPOINT, /* `length` bytes at the address `offset`, `mode` */
-	ATTACH_RAW,	   /* tracepoint "event"; its arguments are words that the kernel passes */
-	ATTACH_SIGNAL,	   /* SIGUSR1 to the tracer */
-	ATTACH_KPROBE,	   /* function of the kernel, `offset` bytes into it; or at that address */
-	ATTACH_KRETPROBE,
-	ATTACH_FENTRY, /* function of the kernel, number `btf_id` */
-	ATTACH_FEXIT,
-	ATTACH_ITER, /* each object of a kind, once: `btf_id` is the function that iterates */
+#define ATTACH(kind, name, parts) ATTACH_##kind,
+#include "program/attach_kinds.h"
+#undef ATTACH
+	ATTACH_KINDS
+};
+
+/* What an attachment of a kind has. */
+enum attach_part {
+	HAS_PERIOD = 1 << 0,
+	HAS_FILE = 1 << 1,	 /* path, offset, and a CPU that its operands are for */
+	HAS_TRACEPOINT = 1 << 2, /* "category:event" */
+	HAS_EVENT = 1 << 3,	 /* a tracepoint without its category */
+	HAS_COUNTER = 1 << 4,
+	HAS_WATCH = 1 << 5,	/* a length and a mode */
+	HAS_SYMBOL = 1 << 6,	/* a function of the kernel */
+	HAS_BTF = 1 << 7,	/* ... its number */
+	HAS_REGISTERS = 1 << 8, /* of the interrupted thread, for code */
+	HAS_ARGUMENTS = 1 << 9,
 };
 
 /* What a watchpoint waits for. ORDER: perf's bits. */
