@@ -50,7 +50,7 @@ static const struct {
 	const char *name;
 	unsigned parts; /* enum attach_part */
 } attaches[ATTACH_KINDS] = {
-#define ATTACH(kind, name, parts) [ATTACH_##kind] = {name, parts},
+#define ATTACH(kind, name, unit, parts) [ATTACH_##kind] = {name, parts},
 #include "program/attach_kinds.h"
 #undef ATTACH
 };

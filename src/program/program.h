@@ -103,7 +103,7 @@ struct slot {
 };
 
 enum attach_kind {
-#define ATTACH(kind, name, parts) ATTACH_##kind,
+#define ATTACH(kind, name, unit, parts) ATTACH_##kind,
 #include "program/attach_kinds.h"
 #undef ATTACH
 	ATTACH_KINDS

@@ -318,20 +318,11 @@ static void build_trial(struct parser *p, const struct pattern *parts, struct pr
 
 typedef void build_fn(struct parser *p, const struct pattern *parts, struct probe_spec *s);
 
-/* clang-format off */
-static build_fn *const builders[] = {
-	[PROBE_BEGIN]      = build_bare,       [PROBE_END]           = build_bare,
-	[PROBE_INTERVAL]   = build_timer,      [PROBE_PROFILE]       = build_timer,
-	[PROBE_USDT]       = parse_usdt,       [PROBE_UPROBE]        = parse_uprobe,
-	[PROBE_URETPROBE]  = parse_uprobe,     [PROBE_TRACEPOINT]    = build_tracepoint,
-	[PROBE_SOFTWARE]   = build_counter,    [PROBE_HARDWARE]      = build_counter,
-	[PROBE_WATCHPOINT] = build_watchpoint, [PROBE_RAWTRACEPOINT] = build_raw,
-	[PROBE_SELF]       = build_self,       [PROBE_KPROBE]        = build_kprobe,
-	[PROBE_KRETPROBE]  = build_kprobe,     [PROBE_FENTRY]        = build_fentry,
-	[PROBE_FEXIT]      = build_fentry,     [PROBE_ITER]          = build_iter,
-	[PROBE_TEST]       = build_trial,      [PROBE_BENCH]         = build_trial,
+static build_fn *const builders[PROBE_TYPES] = {
+#define PROBE(type, name, other, brief, also, read, find, kind) read,
+#include "script/parse/probe_types.h"
+#undef PROBE
 };
-/* clang-format on */
 
 static void unknown_type(struct parser *p, const struct pattern *parts)
 {

@@ -4,28 +4,11 @@
 
 #include "script/parse/expr.h"
 
-/* How a probe type is attached and what its parts mean. ORDER: probe_rows in probe_type.c. */
 enum probe_type {
-	PROBE_BEGIN,
-	PROBE_END,
-	PROBE_INTERVAL,
-	PROBE_PROFILE,
-	PROBE_USDT,
-	PROBE_UPROBE,
-	PROBE_URETPROBE,
-	PROBE_TRACEPOINT,
-	PROBE_SOFTWARE,
-	PROBE_HARDWARE,
-	PROBE_WATCHPOINT,
-	PROBE_RAWTRACEPOINT,
-	PROBE_SELF,
-	PROBE_KPROBE,
-	PROBE_KRETPROBE,
-	PROBE_FENTRY,
-	PROBE_FEXIT,
-	PROBE_ITER,
-	PROBE_TEST, /* trials.c */
-	PROBE_BENCH,
+#define PROBE(type, name, other, brief, also, read, find, kind) PROBE_##type,
+#include "script/parse/probe_types.h"
+#undef PROBE
+	PROBE_TYPES
 };
 
 /* One probe of a clause's list. */

@@ -5,37 +5,13 @@
 
 #include "base/array.h"
 
-struct probe_row {
+static const struct {
 	const char *name, *other, *brief, *also;
-	enum probe_type type;
+} probe_rows[PROBE_TYPES] = {
+#define PROBE(type, name, other, brief, also, read, find, kind) {name, other, brief, also},
+#include "script/parse/probe_types.h"
+#undef PROBE
 };
-
-/* ORDER: enum probe_type */
-/* clang-format off */
-static const struct probe_row probe_rows[] = {
-	/* name           other spelling     short    also     type                */
-	{ "BEGIN",         "begin",           "begin", "begin", PROBE_BEGIN         },
-	{ "END",           "end",             "end",   "end",   PROBE_END           },
-	{ "interval",      "interval",        "i",     "i",     PROBE_INTERVAL      },
-	{ "profile",       "profile",         "p",     "p",     PROBE_PROFILE       },
-	{ "usdt",          "usdt",            "U",     "U",     PROBE_USDT          },
-	{ "uprobe",        "uprobe",          "u",     "u",     PROBE_UPROBE        },
-	{ "uretprobe",     "uretprobe",       "ur",    "ur",    PROBE_URETPROBE     },
-	{ "tracepoint",    "tracepoint",      "t",     "t",     PROBE_TRACEPOINT    },
-	{ "software",      "software",        "s",     "s",     PROBE_SOFTWARE      },
-	{ "hardware",      "hardware",        "h",     "h",     PROBE_HARDWARE      },
-	{ "watchpoint",    "asyncwatchpoint", "w",     "aw",    PROBE_WATCHPOINT    },
-	{ "rawtracepoint", "rawtracepoint",   "rt",    "rt",    PROBE_RAWTRACEPOINT },
-	{ "self",          "self",            "self",  "self",  PROBE_SELF          },
-	{ "kprobe",        "kprobe",          "k",     "k",     PROBE_KPROBE        },
-	{ "kretprobe",     "kretprobe",       "kr",    "kr",    PROBE_KRETPROBE     },
-	{ "fentry",        "kfunc",           "f",     "f",     PROBE_FENTRY        },
-	{ "fexit",         "kretfunc",        "fr",    "fr",    PROBE_FEXIT         },
-	{ "iter",          "iter",            "it",    "it",    PROBE_ITER          },
-	{ "test",          "test",            "test",  "test",  PROBE_TEST          },
-	{ "bench",         "bench",           "bench", "bench", PROBE_BENCH         },
-};
-/* clang-format on */
 
 const char *probe_type_name(enum probe_type type)
 {
@@ -51,15 +27,12 @@ static bool is_name_of(struct str name, const char *word)
 
 bool probe_type_find(struct str name, enum probe_type *out)
 {
-	for (size_t i = 0; i < COUNT(probe_rows); i++) {
-		const struct probe_row *row = &probe_rows[i];
-
-		if (is_name_of(name, row->name) || is_name_of(name, row->other) ||
-		    is_name_of(name, row->brief) || is_name_of(name, row->also)) {
-			*out = row->type;
+	for (unsigned i = 0; i < PROBE_TYPES; i++)
+		if (is_name_of(name, probe_rows[i].name) || is_name_of(name, probe_rows[i].other) ||
+		    is_name_of(name, probe_rows[i].brief) || is_name_of(name, probe_rows[i].also)) {
+			*out = i;
 			return true;
 		}
-	}
 	return false;
 }
 
@@ -90,7 +63,7 @@ struct str probe_type_guess(struct str name)
 {
 	struct guess guess = {.nearest = 3};
 
-	for (size_t i = 0; i < COUNT(probe_rows); i++)
+	for (size_t i = 0; i < PROBE_TYPES; i++)
 		guess_offer(&guess, name, str_from(probe_rows[i].name));
 	return guess.best;
 }

@@ -120,20 +120,11 @@ static const char *bare_name(const struct probe_search *q)
 /* Timers, counters, BEGIN and END: the attachment is the text itself. */
 static int resolve_bare(struct probe_search *q)
 {
-	/* clang-format off */
-	static const enum attach_kind kinds[] = {
-		[PROBE_BEGIN]      = ATTACH_BEGIN,
-		[PROBE_END]        = ATTACH_END,
-		[PROBE_INTERVAL]   = ATTACH_INTERVAL,
-		[PROBE_PROFILE]    = ATTACH_PROFILE,
-		[PROBE_SOFTWARE]   = ATTACH_COUNTER,
-		[PROBE_HARDWARE]   = ATTACH_COUNTER,
-		[PROBE_WATCHPOINT] = ATTACH_WATCHPOINT,
-		[PROBE_SELF]       = ATTACH_SIGNAL,
-		[PROBE_TEST]       = ATTACH_BEGIN,
-		[PROBE_BENCH]      = ATTACH_BEGIN,
+	static const enum attach_kind kinds[PROBE_TYPES] = {
+#define PROBE(type, name, other, brief, also, read, find, kind) ATTACH_##kind,
+#include "script/parse/probe_types.h"
+#undef PROBE
 	};
-	/* clang-format on */
 	const struct probe_spec *spec = q->spec;
 	const struct counter *counter = counter_find(spec->type, spec->name);
 	struct attachment attachment = {.attach = {.kind = kinds[spec->type],
@@ -315,20 +306,11 @@ static int resolve_events(struct probe_search *q)
 
 typedef int resolve_fn(struct probe_search *q);
 
-/* clang-format off */
-static resolve_fn *const resolvers[] = {
-	[PROBE_BEGIN]      = resolve_bare,            [PROBE_END]           = resolve_bare,
-	[PROBE_INTERVAL]   = resolve_bare,            [PROBE_PROFILE]       = resolve_bare,
-	[PROBE_USDT]       = resolve_usdt,            [PROBE_UPROBE]        = resolve_function,
-	[PROBE_URETPROBE]  = resolve_function,        [PROBE_TRACEPOINT]    = resolve_events,
-	[PROBE_SOFTWARE]   = resolve_bare,            [PROBE_HARDWARE]      = resolve_bare,
-	[PROBE_WATCHPOINT] = resolve_bare,            [PROBE_RAWTRACEPOINT] = resolve_raw,
-	[PROBE_SELF]       = resolve_bare,            [PROBE_KPROBE]        = resolve_kernel_function,
-	[PROBE_KRETPROBE]  = resolve_kernel_function, [PROBE_FENTRY]        = resolve_kernel_function,
-	[PROBE_FEXIT]      = resolve_kernel_function, [PROBE_ITER]          = resolve_iter,
-	[PROBE_TEST]       = resolve_bare,            [PROBE_BENCH]         = resolve_bare,
+static resolve_fn *const resolvers[PROBE_TYPES] = {
+#define PROBE(type, name, other, brief, also, read, find, kind) find,
+#include "script/parse/probe_types.h"
+#undef PROBE
 };
-/* clang-format on */
 
 static int resolve_probe(struct probe_search *q)
 {

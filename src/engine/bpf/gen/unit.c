@@ -103,21 +103,13 @@ static bool same_recipe(const struct used *u, const struct attach *a, const stru
 
 static enum unit_kind kind_of(enum attach_kind kind)
 {
-	switch (kind) {
-	case ATTACH_UPROBE: return UNIT_UPROBE;
-	case ATTACH_URETPROBE: return UNIT_URETPROBE;
-	case ATTACH_TRACEPOINT: return UNIT_TRACEPOINT;
-	case ATTACH_PROFILE:
-	case ATTACH_COUNTER:
-	case ATTACH_WATCHPOINT: return UNIT_SAMPLE;
-	case ATTACH_RAW: return UNIT_RAW;
-	case ATTACH_KPROBE: return UNIT_KPROBE;
-	case ATTACH_KRETPROBE: return UNIT_KRETPROBE;
-	case ATTACH_FENTRY: return UNIT_FENTRY;
-	case ATTACH_FEXIT: return UNIT_FEXIT;
-	case ATTACH_ITER: return UNIT_ITER;
-	default: return UNIT_RUN;
-	}
+	static const enum unit_kind kinds[ATTACH_KINDS] = {
+#define ATTACH(kind, name, unit, parts) UNIT_##unit,
+#include "program/attach_kinds.h"
+#undef ATTACH
+	};
+
+	return kinds[kind];
 }
 
 int attach_compare(const void *x, const void *y)
