@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/images.h"
+#include "watch/reports.h"
 
 #define SIZE 4096u
 

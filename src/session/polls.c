@@ -1,4 +1,4 @@
-/* Mappings that are not announced: an ordinary user may not open the events of images.h. The files
+/* Mappings that are not announced: an ordinary user may not open the events of reports.h. The files
  * that each followed process has mapped are compared with those of the last look. Children are
  * followed from when their agent waits. */
 #include "session/session.h"

@@ -13,10 +13,10 @@
 #include "nopal/trace.h"
 #include "report/report.h"
 #include "script/script.h"
-#include "session/images.h"
+#include "watch/reports.h"
 #include "symbols/symbols.h"
 #include "unwind/tables.h"
-#include "user/run/agent_socket.h"
+#include "watch/agent_socket.h"
 
 /* ---- child.c: The command of `-c`: started stopped, let go once everything is attached. It is a
  * child of ours under ptrace only until then. If we die before its exec, so does it; after that it

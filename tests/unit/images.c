@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "session/images.h"
+#include "watch/reports.h"
 
 #define MOST_CPUS 64
 #define PAGE	  4096

@@ -9,7 +9,7 @@
 #include <linux/perf_event.h>
 
 #include "base/buf.h"
-#include "session/images.h"
+#include "watch/reports.h"
 
 #define SIZE 512
 

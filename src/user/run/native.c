@@ -20,7 +20,7 @@
 #include "user/patch/known.h"
 #include "user/patch/map.h"
 #include "user/ptrace/tracee.h"
-#include "user/run/agent_socket.h"
+#include "watch/agent_socket.h"
 #include "user/run/library_wait.h"
 #include "user/run/native.h"
 

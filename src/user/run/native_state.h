@@ -1,10 +1,10 @@
 /* What the files of the native engine share: native.c opens, runs and stops it, arm_sites.c makes
- * sites of the program's attachments, watch.c looks at the traced processes while it runs. */
+ * sites of the program's attachments, changes.c looks at the traced processes while it runs. */
 #ifndef NOPAL_USER_RUN_NATIVE_STATE_H
 #define NOPAL_USER_RUN_NATIVE_STATE_H
 
 #include "engine/engine.h"
-#include "user/run/children.h"
+#include "watch/programs.h"
 #include "user/run/listener.h"
 #include "user/run/loads.h"
 #include "user/run/missed.h"
@@ -148,7 +148,7 @@ int native_look_for_programs(struct native *e, struct diag *d);
 void native_judge_late(struct native *e, struct native_process *p, struct diag *d);
 void native_say_late(struct native *e, struct native_process *p, struct diag *d);
 
-/* ---- watch.c */
+/* ---- changes.c */
 
 /* Trace the files that are mapped by now; `is_early`: nothing of them has run. */
 int native_look_at_files(struct native *e, struct native_process *p, bool is_early, struct diag *d);

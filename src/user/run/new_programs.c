@@ -11,7 +11,7 @@
 #include "base/proc.h"
 #include "user/patch/inject.h"
 #include "user/ptrace/tracee.h"
-#include "user/run/agent_socket.h"
+#include "watch/agent_socket.h"
 #include "user/run/library_wait.h"
 
 #define PATIENCE 20000000u   /* ns until a program may be one without the agent */

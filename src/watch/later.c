@@ -1,5 +1,5 @@
-/* Bookkeeping of later images; see images.h. */
-#include "session/images.h"
+/* Bookkeeping of later images; see reports.h. */
+#include "watch/reports.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

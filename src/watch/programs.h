@@ -1,7 +1,7 @@
 /* The traced process and those that it has started: which of them run a program that is not known
  * yet, because they are new or have called exec. */
-#ifndef NOPAL_USER_RUN_CHILDREN_H
-#define NOPAL_USER_RUN_CHILDREN_H
+#ifndef NOPAL_WATCH_PROGRAMS_H
+#define NOPAL_WATCH_PROGRAMS_H
 
 #include <stdbool.h>
 #include <stddef.h>

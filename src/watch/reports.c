@@ -1,5 +1,5 @@
 /* The image watch: dummy perf events, whose ring of each CPU carries side-band records only. */
-#include "session/images.h"
+#include "watch/reports.h"
 
 #include <dirent.h>
 #include <errno.h>

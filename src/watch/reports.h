@@ -1,8 +1,8 @@
 /* A watch on executable mappings: reports at once when a process maps a new image (dlopen, exec,
  * memfd), through the kernel's own mmap, fork and exec events (perf_event_open(2),
  * PERF_RECORD_MMAP2). One ring per CPU. */
-#ifndef NOPAL_SESSION_IMAGES_H
-#define NOPAL_SESSION_IMAGES_H
+#ifndef NOPAL_WATCH_REPORTS_H
+#define NOPAL_WATCH_REPORTS_H
 
 #include <poll.h>
 #include <sys/types.h>
@@ -42,7 +42,7 @@ struct perf_ring {
 uint64_t perf_merge(struct perf_ring *rings, unsigned count, uint64_t until, image_event_fn *fn,
 		    void *arg);
 
-/* ---- images.c */
+/* ---- reports.c */
 
 struct image_watch;
 

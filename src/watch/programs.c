@@ -1,6 +1,6 @@
-/* Looking at them; see children.h. The kernel lists the children of each thread, so
+/* Looking at them; see programs.h. The kernel lists the children of each thread, so
  * a look costs as much as there are processes. */
-#include "user/run/children.h"
+#include "watch/programs.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/proc.h"
-#include "user/run/agent_socket.h"
+#include "watch/agent_socket.h"
 
 void children_free(struct native_children *f)
 {

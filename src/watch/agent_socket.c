@@ -1,4 +1,4 @@
-#include "user/run/agent_socket.h"
+#include "watch/agent_socket.h"
 
 #include <errno.h>
 #include <inttypes.h>

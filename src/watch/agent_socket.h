@@ -1,7 +1,7 @@
 /* The tracer's side of nopal-agent.so: programs that a traced command runs say that they are there,
  * before any code of theirs runs, and wait until they are traced. */
-#ifndef NOPAL_USER_RUN_AGENT_SOCKET_H
-#define NOPAL_USER_RUN_AGENT_SOCKET_H
+#ifndef NOPAL_WATCH_AGENT_SOCKET_H
+#define NOPAL_WATCH_AGENT_SOCKET_H
 
 #include <stdint.h>
 #include <sys/socket.h>

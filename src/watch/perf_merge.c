@@ -1,6 +1,6 @@
 /* The merge: of all rings, the record with the least time is next. Records come from the kernel,
  * yet are read through the bounds gate like everything else. */
-#include "session/images.h"
+#include "watch/reports.h"
 
 #include <linux/perf_event.h>
 #include <string.h>
