@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "watch/reports.h"
+#include "watch/perf_merge.h"
 
 #define SIZE 4096u
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
-static void hear(void *arg, const struct image_event *e)
+static void hear(void *arg, const struct watch_event *e)
 {
 	size_t *total = arg;
 

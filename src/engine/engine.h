@@ -12,6 +12,7 @@
 #include "base/diag.h"
 #include "program/program.h"
 #include "program/record.h"
+#include "watch/event.h"
 
 struct unwind_tables;
 
@@ -42,18 +43,6 @@ struct engine_options {
 	struct lang_names *langs; /* for stacks of scripts: runtimes of processes come from there,
 				     and functions go there; NULL: there are none */
 	struct buf *log; /* -v: lines about what was loaded, and how; NULL: none are kept */
-};
-
-/* What the kernel reports of a process that is followed. */
-struct engine_news {
-	/* FORKED: it was made by one of these; ANY: there may be more that was not reported, in
-	 * this process or (pid 0) in all */
-	enum { NEWS_MAPPED, NEWS_EXEC, NEWS_ENDED, NEWS_FORKED, NEWS_ANY } kind;
-	pid_t pid;
-	uint64_t time;		    /* CLOCK_MONOTONIC, ns */
-	uint64_t inode, generation; /* MAPPED */
-	uint64_t start, len;	    /* ... addresses */
-	dev_t device;
 };
 
 typedef void waits_fn(void *arg, pid_t pid);
@@ -114,7 +103,7 @@ struct engine_ops {
 	 * waits. */
 	bool (*hear)(struct engine *e, waits_fn *fn, void *arg);
 	/* The kernel reports what a followed process has done. NULL: it is not interested. */
-	void (*note)(struct engine *e, const struct engine_news *news);
+	void (*note)(struct engine *e, const struct watch_event *news);
 	/* Attach the uprobes again if the kernel's filter has lost the traced process. 1: it had,
 	 * and events between were missed; 0: no need. NULL: never needed. */
 	int (*rearm)(struct engine *e, struct diag *d);
@@ -163,7 +152,7 @@ static inline int engine_enter(struct engine *e, struct diag *d) { return e->ops
 static inline int engine_extend(struct engine *e, const struct program *p, struct diag *d) { return e->ops->extend(e, p, d); }
 static inline void engine_learn(struct engine *e) { if (e->ops->learn) e->ops->learn(e); }
 static inline bool engine_hear(struct engine *e, waits_fn *fn, void *arg) { return e->ops->hear && e->ops->hear(e, fn, arg); }
-static inline void engine_note(struct engine *e, const struct engine_news *news) { if (e->ops->note) e->ops->note(e, news); }
+static inline void engine_note(struct engine *e, const struct watch_event *news) { if (e->ops->note) e->ops->note(e, news); }
 static inline int engine_rearm(struct engine *e, struct diag *d) { return e->ops->rearm ? e->ops->rearm(e, d) : 0; }
 static inline void engine_beat(struct engine *e) { if (e->ops->beat) e->ops->beat(e); }
 static inline int engine_run(struct engine *e, enum attach_kind kind, uint64_t period, uint32_t clause, struct diag *d) { return e->ops->run(e, kind, period, clause, d); }

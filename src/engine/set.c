@@ -330,7 +330,7 @@ static bool set_hear(struct engine *engine, waits_fn *fn, void *arg)
 	return any;
 }
 
-static void set_note(struct engine *engine, const struct engine_news *news)
+static void set_note(struct engine *engine, const struct watch_event *news)
 {
 	struct set *s = (struct set *)engine;
 

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <sys/sysmacros.h>
 
 #include "base/array.h"
 #include "base/proc.h"
@@ -305,7 +304,7 @@ int session_extend(struct nopal_trace *t, struct diag *d)
 
 /* ---- hearing of them */
 
-static void note_mapping(struct nopal_trace *t, const struct image_event *event)
+static void note_mapping(struct nopal_trace *t, const struct watch_event *event)
 {
 	const struct symbols_mapping mapping = {
 		.start = event->start,
@@ -317,9 +316,9 @@ static void note_mapping(struct nopal_trace *t, const struct image_event *event)
 		.path = event->path,
 	};
 
-	if (event->kind == IMAGE_MAPPED)
+	if (event->kind == PROCESS_MAPPED)
 		symbols_map(t->symbols, event->pid, &mapping);
-	else if (event->kind == IMAGE_FORK)
+	else if (event->kind == PROCESS_FORKED)
 		symbols_fork(t->symbols, event->parent, event->pid);
 }
 
@@ -331,46 +330,33 @@ static void join_child(struct nopal_trace *t, pid_t pid, uint64_t time)
 	if (pid_set_add(&t->followed, pid))
 		return;
 	engine_note(t->engine,
-		    &(struct engine_news){.kind = NEWS_FORKED, .pid = pid, .time = time});
+		    &(struct watch_event){.kind = PROCESS_FORKED, .pid = pid, .time = time});
 	if (later_has_mapped(&t->later, pid, time))
 		later_joined(&t->later, pid, time);
 	while ((child = later_find_child(&t->later, pid, time)))
 		join_child(t, child, time);
 }
 
-static void tell_engine(struct nopal_trace *t, const struct image_event *event)
+static void tell_engine(struct nopal_trace *t, const struct watch_event *event)
 {
-	const struct engine_news news = {
-		.kind = event->kind == IMAGE_MAPPED ? NEWS_MAPPED
-			: event->kind == IMAGE_EXEC ? NEWS_EXEC
-						    : NEWS_ENDED,
-		.pid = event->pid,
-		.time = event->time,
-		.inode = event->inode,
-		.generation = event->generation,
-		.start = event->start,
-		.len = event->len,
-		.device = makedev(event->major, event->minor),
-	};
-
-	if (event->kind != IMAGE_FORK && (!t->pid || pid_set_has(&t->followed, event->pid)))
-		engine_note(t->engine, &news);
+	if (event->kind != PROCESS_FORKED && (!t->pid || pid_set_has(&t->followed, event->pid)))
+		engine_note(t->engine, event);
 }
 
 void session_renew(struct nopal_trace *t, pid_t pid)
 {
-	const struct engine_news news = {.kind = NEWS_ANY, .pid = pid};
+	const struct watch_event news = {.kind = PROCESS_UNREPORTED, .pid = pid};
 
 	engine_note(t->engine, &news);
 }
 
-static void note_event(void *arg, const struct image_event *event)
+static void note_event(void *arg, const struct watch_event *event)
 {
 	struct nopal_trace *t = arg;
 
 	tell_engine(t, event);
 	switch (event->kind) {
-	case IMAGE_FORK:
+	case PROCESS_FORKED:
 		if (!t->pid || !t->options.follow)
 			break;
 		if (pid_set_has(&t->followed, event->parent))
@@ -378,7 +364,7 @@ static void note_event(void *arg, const struct image_event *event)
 		else
 			later_untraced(&t->later, event->pid, event->parent, event->time);
 		break;
-	case IMAGE_MAPPED:
+	case PROCESS_MAPPED:
 		if (!t->facts.needs_images || !event->inode)
 			break;
 		if (!t->pid || pid_set_has(&t->followed, event->pid))
@@ -386,8 +372,9 @@ static void note_event(void *arg, const struct image_event *event)
 		else if (t->options.follow)
 			later_untraced(&t->later, event->pid, 0, event->time);
 		break;
-	case IMAGE_EXEC: break;
-	case IMAGE_EXIT:
+	case PROCESS_EXEC:
+	case PROCESS_UNREPORTED: break;
+	case PROCESS_ENDED:
 		later_ended(&t->later, event);
 		if (event->pid != t->pid)
 			pid_set_remove(&t->followed, event->pid);
@@ -443,7 +430,7 @@ void session_read_watch(struct nopal_trace *t)
 
 	if (t->polls_maps && t->state < SESSION_OVER) /* ORDER */
 		session_poll_maps(t);
-	lost = t->watch ? image_watch_read(t->watch, note_event, t) : 0;
+	lost = t->watch ? reports_read(t->watch, note_event, t) : 0;
 	later_judge(&t->later, clock_now() - (t->engine->ops->hear ? WAIT_NS : 0));
 	if (!t->watch)
 		return;

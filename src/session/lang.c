@@ -42,13 +42,13 @@ static bool is_loader(struct str path)
 	return str_starts(name, STR("ld-linux")) || str_starts(name, STR("ld-musl"));
 }
 
-void session_note_lang(struct nopal_trace *t, const struct image_event *event)
+void session_note_lang(struct nopal_trace *t, const struct watch_event *event)
 {
 	if (!t->langs)
 		return;
-	if (event->kind == IMAGE_FORK)
+	if (event->kind == PROCESS_FORKED)
 		lang_names_fork(t->langs, event->parent, event->pid);
-	else if (event->kind == IMAGE_EXIT)
+	else if (event->kind == PROCESS_ENDED)
 		lang_names_forget(t->langs, event->pid);
 	else if (lang_is_runtime_file(event->path) ||
 		 (is_loader(event->path) && lang_names_has(t->langs, event->pid)))

@@ -292,7 +292,7 @@ void session_open_watch(struct nopal_trace *t, struct diag *d)
 		return;
 	features_init(&features);
 	if (feature_has(&features, FEATURE_NEWS))
-		err = image_watch_open(t->pid, of_all, &t->watch, NULL);
+		err = reports_open(t->pid, of_all, &t->watch, NULL);
 	t->polls_maps = err && t->facts.needs_images && session_may_use_native(t);
 	if (t->polls_maps)
 		session_poll_maps(t);
@@ -621,7 +621,7 @@ NOPAL_EXPORT void nopal_trace_close(struct nopal_trace *t)
 	lang_names_free(t->langs);
 	script_free(t->script);
 	finder_free(t->finder);
-	image_watch_close(t->watch);
+	reports_close(t->watch);
 	pid_set_free(&t->followed);
 	pid_set_free(&t->waiters);
 	polls_free(&t->polls);

@@ -13,10 +13,11 @@
 #include "nopal/trace.h"
 #include "report/report.h"
 #include "script/script.h"
-#include "watch/reports.h"
 #include "symbols/symbols.h"
 #include "unwind/tables.h"
 #include "watch/agent_socket.h"
+#include "watch/later.h"
+#include "watch/reports.h"
 
 /* ---- child.c: The command of `-c`: started stopped, let go once everything is attached. It is a
  * child of ours under ptrace only until then. If we die before its exec, so does it; after that it
@@ -154,11 +155,11 @@ struct nopal_trace {
 	struct pid_set
 		followed;	/* the process of -p or -c, and its children if they are followed */
 	struct pid_set waiters; /* they wait until what they have mapped is armed */
-	struct image_watch *watch; /* NULL: nothing to watch for */
-	bool polls_maps;    /* it may not be opened: look at the mappings from time to time */
-	struct polls polls; /* what was found then */
-	struct later later; /* images that were mapped meanwhile */
-	uint64_t heard_at;  /* when the watch last had events, ns */
+	struct reports *watch;	/* NULL: nothing to watch for */
+	bool polls_maps;	/* it may not be opened: look at the mappings from time to time */
+	struct polls polls;	/* what was found then */
+	struct later later;	/* images that were mapped meanwhile */
+	uint64_t heard_at;	/* when the watch last had events, ns */
 	enum images_wanted images;
 	unsigned warned_images; /* warnings about later images so far */
 	bool warned_full;	/* the warning that later images cannot be traced was given */
@@ -203,7 +204,7 @@ int session_attach_command(struct nopal_trace *t, struct diag *d);
 /* lang.c: Language runtimes of the processes that are traced, for stacks of scripts. All do nothing
  * when the script has none. */
 void session_see_langs(struct nopal_trace *t); /* those that there are now */
-void session_note_lang(struct nopal_trace *t, const struct image_event *event);
+void session_note_lang(struct nopal_trace *t, const struct watch_event *event);
 /* ---- merge.c */
 /* The maps of the run, to be shown. Keys that are the same stack of a script are one key, whichever
  * processes they are of. */
@@ -220,7 +221,7 @@ void session_renew(struct nopal_trace *t, pid_t pid);
 int session_extend(struct nopal_trace *t, struct diag *d);
 /* Which processes wait until their sites are traced? */
 void session_hear(struct nopal_trace *t);
-/* Read the image watch; sets `images`, updates `followed` and the symbols. */
+/* Read what the kernel reports; sets `images`, updates `followed` and the symbols. */
 void session_read_watch(struct nopal_trace *t);
 /* exit() was called: records are no longer shown. */
 bool session_is_muted(const struct nopal_trace *t);
@@ -258,7 +259,7 @@ int session_stack_files(struct nopal_trace *t, const struct program *p);
 void session_see_stacks(struct nopal_trace *t, pid_t pid);
 /* News of a process; what it maps is read by session_renew_stacks(), and what all map when news got
  * lost. */
-void session_note_stacks(struct nopal_trace *t, const struct image_event *event);
+void session_note_stacks(struct nopal_trace *t, const struct watch_event *event);
 void session_renew_stacks(struct nopal_trace *t, bool lost);
 /* ---- polls.c: without the watch, which an ordinary user may not open */
 /* Look for what followed processes have mapped; from when the watch could not be opened on. */

@@ -336,7 +336,7 @@ static void note_stale(struct stack_watch *s, pid_t pid)
 		s->stale[s->stale_count++] = pid;
 }
 
-void session_note_stacks(struct nopal_trace *t, const struct image_event *event)
+void session_note_stacks(struct nopal_trace *t, const struct watch_event *event)
 {
 	bool matters;
 
@@ -344,9 +344,9 @@ void session_note_stacks(struct nopal_trace *t, const struct image_event *event)
 		return;
 	matters = unwind_tables_knows(t->unwind, event->pid) ||
 		  (t->pid ? pid_set_has(&t->followed, event->pid)
-			  : event->kind == IMAGE_MAPPED &&
+			  : event->kind == PROCESS_MAPPED &&
 				    (t->stacks.of_all || has_inode(&t->stacks, event->inode)));
-	if (event->kind == IMAGE_FORK)
+	if (event->kind == PROCESS_FORKED)
 		unwind_tables_fork(t->unwind, event->parent, event->pid);
 	else if (matters) /* of one that has ended nothing will be read */
 		note_stale(&t->stacks, event->pid);

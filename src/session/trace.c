@@ -16,7 +16,7 @@
 #define BENCH_RUNS    10000 /* of a bench probe, at most */
 #define BENCH_NS      300000000u
 #define NEWS_PAUSE_NS 5000000u
-#define FIXED_FDS     3 /* of these, those that are not of the image watch */
+#define FIXED_FDS     3 /* of these, those that are not of the reports */
 
 /* ---- interval timers: a handful of them, so a linear look is enough */
 
@@ -140,7 +140,7 @@ static void say_count(struct nopal_trace *t)
 /* Nothing will be armed, so nothing is missed in images that come. */
 static void stop_watching(struct nopal_trace *t)
 {
-	image_watch_close(t->watch);
+	reports_close(t->watch);
 	t->watch = NULL;
 	t->images = IMAGES_AT_START;
 }
@@ -292,7 +292,7 @@ static void wait_events(struct nopal_trace *t, int timeout_ms)
 	if (timeout_ms >= 0 && timeout_ms < ms)
 		ms = timeout_ms;
 	if (t->watch)
-		count += image_watch_fds(t->watch, fds + count, MAX_FDS - count);
+		count += reports_fds(t->watch, fds + count, MAX_FDS - count);
 	/* The first image after a pause is looked at at once. A program maps several as it starts,
 	 * and many programs may start: further news of a millisecond are looked at together, if
 	 * there is time to wait at all. */

@@ -1,5 +1,5 @@
-/* Bookkeeping of later images; see reports.h. */
-#include "watch/reports.h"
+/* Bookkeeping of later images; see later.h. */
+#include "watch/later.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 
 #include "base/array.h"
 #include "base/buf.h"
-#include "base/diag.h"
 #include "symbols/maps.h"
 
 #define SEEN_MOST    (1u << 19)
@@ -24,7 +23,7 @@ static uint64_t mix_key(uint64_t key)
 	return key ^ key >> 31;
 }
 
-uint64_t seen_key(const struct image_event *e)
+uint64_t seen_key(const struct watch_event *e)
 {
 	uint64_t key = mix_key(
 		e->inode ^ mix_key(e->generation ^ mix_key((uint64_t)e->major << 32 | e->minor)));
@@ -87,7 +86,7 @@ static void add_image(struct later *l, struct mapped_list *list, const struct ma
 	list->items[list->count++] = *m;
 }
 
-void later_mapped(struct later *l, const struct image_event *event)
+void later_mapped(struct later *l, const struct watch_event *event)
 {
 	struct mapped_image m = {.key = seen_key(event),
 				 .mapped_at = event->time,
@@ -115,7 +114,7 @@ void later_joined(struct later *l, pid_t pid, uint64_t time)
 	add_image(l, &l->waiting, &(struct mapped_image){.pid = pid, .mapped_at = time});
 }
 
-void later_ended(struct later *l, const struct image_event *event)
+void later_ended(struct later *l, const struct watch_event *event)
 {
 	struct mapped_list *lists[] = {&l->waiting, &l->armed};
 

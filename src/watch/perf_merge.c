@@ -1,6 +1,6 @@
 /* The merge: of all rings, the record with the least time is next. Records come from the kernel,
  * yet are read through the bounds gate like everything else. */
-#include "watch/reports.h"
+#include "watch/perf_merge.h"
 
 #include <linux/perf_event.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static void copy_out(const struct perf_ring *ring, uint64_t at, void *to, size_t
 
 /* { u32 pid, tid; u64 addr, len, pgoff; u32 maj, min; u64 ino, ino_generation; u32 prot, flags;
  * char filename[] } */
-static bool decode_mmap(struct cursor *c, struct image_event *e)
+static bool decode_mmap(struct cursor *c, struct watch_event *e)
 {
 	uint32_t pid, tid;
 
@@ -31,13 +31,13 @@ static bool decode_mmap(struct cursor *c, struct image_event *e)
 	    !cursor_u32(c, &e->minor) || !cursor_u64(c, &e->inode) ||
 	    !cursor_u64(c, &e->generation) || !cursor_skip(c, 8) || !cursor_text(c, &e->path))
 		return false;
-	e->kind = IMAGE_MAPPED;
+	e->kind = PROCESS_MAPPED;
 	e->pid = (pid_t)pid;
 	return true;
 }
 
 /* { u32 pid, ppid, tid, ptid; u64 time }: of a thread when pid stays the same. */
-static bool decode_task(struct cursor *c, uint32_t type, struct image_event *e)
+static bool decode_task(struct cursor *c, uint32_t type, struct watch_event *e)
 {
 	uint32_t pid, parent, tid;
 
@@ -45,26 +45,26 @@ static bool decode_task(struct cursor *c, uint32_t type, struct image_event *e)
 		return false;
 	if (!cursor_u32(c, &pid) || !cursor_u32(c, &parent) || !cursor_u32(c, &tid))
 		return false;
-	e->kind = type == PERF_RECORD_FORK ? IMAGE_FORK : IMAGE_EXIT;
+	e->kind = type == PERF_RECORD_FORK ? PROCESS_FORKED : PROCESS_ENDED;
 	e->pid = (pid_t)pid;
 	e->parent = (pid_t)parent;
 	return tid == pid;
 }
 
 /* { u32 pid, tid; char comm[] }: also of threads that name themselves. */
-static bool decode_comm(struct cursor *c, uint16_t misc, struct image_event *e)
+static bool decode_comm(struct cursor *c, uint16_t misc, struct watch_event *e)
 {
 	uint32_t pid;
 
 	if (!(misc & PERF_RECORD_MISC_COMM_EXEC) || !cursor_u32(c, &pid))
 		return false;
-	e->kind = IMAGE_EXEC;
+	e->kind = PROCESS_EXEC;
 	e->pid = (pid_t)pid;
 	return true;
 }
 
 static bool decode_event(struct cursor *c, const struct perf_event_header *head,
-			 struct image_event *e)
+			 struct watch_event *e)
 {
 	switch (head->type) {
 	case PERF_RECORD_MMAP2: return decode_mmap(c, e);
@@ -112,7 +112,7 @@ static struct perf_ring *find_next(struct perf_ring *rings, unsigned count,
 	return next;
 }
 
-uint64_t perf_merge(struct perf_ring *rings, unsigned count, uint64_t until, image_event_fn *fn,
+uint64_t perf_merge(struct perf_ring *rings, unsigned count, uint64_t until, watch_event_fn *fn,
 		    void *arg)
 {
 	struct perf_event_header head = {0};
@@ -121,7 +121,7 @@ uint64_t perf_merge(struct perf_ring *rings, unsigned count, uint64_t until, ima
 	uint64_t time = 0, lost = 0;
 
 	while ((next = find_next(rings, count, &head, &time, &lost)) && time <= until) {
-		struct image_event event = {.time = time};
+		struct watch_event event = {.time = time};
 		uint64_t gone;
 		struct cursor c;
 

@@ -1,4 +1,4 @@
-/* The image watch: dummy perf events, whose ring of each CPU carries side-band records only. */
+/* Dummy perf events, whose ring of each CPU carries side-band records only; see reports.h. */
 #include "watch/reports.h"
 
 #include <dirent.h>
@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "engine/bpf/kernel/bpf_syscall.h"
+#include "watch/perf_merge.h"
 
 #define RING_PAGES  32	 /* data pages a CPU: a power of two */
 #define EVENTS_MOST 1024 /* of the threads of one process */
@@ -26,7 +27,7 @@ struct cpu_ring {
 	struct perf_event_mmap_page *head;
 };
 
-struct image_watch {
+struct reports {
 	unsigned count;
 	uint32_t wakes_at;	  /* bytes; 0: when a ring is half full */
 	size_t page;		  /* bytes of a page here */
@@ -39,7 +40,7 @@ struct image_watch {
 };
 
 /* Of all processes (-1), or of a thread and all that it will start. */
-static int open_event(const struct image_watch *w, int cpu, pid_t thread)
+static int open_event(const struct reports *w, int cpu, pid_t thread)
 {
 	/* Only samples count as events for wakeup_events; what comes here wakes by its bytes. */
 	struct perf_event_attr attr = {
@@ -64,7 +65,7 @@ static int open_event(const struct image_watch *w, int cpu, pid_t thread)
 	return kernel_perf_open(&attr, thread, cpu);
 }
 
-static int open_ring(const struct image_watch *w, int cpu, pid_t thread, struct cpu_ring *out)
+static int open_ring(const struct reports *w, int cpu, pid_t thread, struct cpu_ring *out)
 {
 	int fd = open_event(w, cpu, thread), err = 0;
 
@@ -80,7 +81,7 @@ static int open_ring(const struct image_watch *w, int cpu, pid_t thread, struct 
 	return err;
 }
 
-static int open_rings(struct image_watch *w, pid_t thread)
+static int open_rings(struct reports *w, pid_t thread)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	int err = 0;
@@ -97,7 +98,7 @@ static int open_rings(struct image_watch *w, pid_t thread)
 
 /* ---- one process */
 
-static bool has_thread(const struct image_watch *w, pid_t thread)
+static bool has_thread(const struct reports *w, pid_t thread)
 {
 	for (size_t i = 0; i < w->thread_count; i++)
 		if (w->threads[i] == thread)
@@ -105,7 +106,7 @@ static bool has_thread(const struct image_watch *w, pid_t thread)
 	return false;
 }
 
-static int add_event(struct image_watch *w, const struct cpu_ring *ring, pid_t thread)
+static int add_event(struct reports *w, const struct cpu_ring *ring, pid_t thread)
 {
 	int fd, err;
 
@@ -122,7 +123,7 @@ static int add_event(struct image_watch *w, const struct cpu_ring *ring, pid_t t
 }
 
 /* One that has ended has no more news. */
-static int add_thread(struct image_watch *w, pid_t thread)
+static int add_thread(struct reports *w, pid_t thread)
 {
 	int err = 0;
 
@@ -134,7 +135,7 @@ static int add_thread(struct image_watch *w, pid_t thread)
 	return err == -ESRCH ? 0 : err;
 }
 
-static int add_threads(struct image_watch *w, DIR *tasks)
+static int add_threads(struct reports *w, DIR *tasks)
 {
 	struct dirent *task;
 	int err = 0;
@@ -150,7 +151,7 @@ static int add_threads(struct image_watch *w, DIR *tasks)
 }
 
 /* Its first thread has the rings; those that others start meanwhile are found in the next pass. */
-static int open_process(struct image_watch *w, pid_t pid)
+static int open_process(struct reports *w, pid_t pid)
 {
 	char path[32];
 	size_t before = 0;
@@ -176,7 +177,7 @@ static int open_process(struct image_watch *w, pid_t pid)
 
 /* ---- the watch */
 
-static void close_events(struct image_watch *w)
+static void close_events(struct reports *w)
 {
 	for (unsigned i = 0; i < w->count; i++) {
 		munmap(w->rings[i].head, (RING_PAGES + 1) * w->page);
@@ -188,7 +189,7 @@ static void close_events(struct image_watch *w)
 	w->event_count = w->thread_count = 0;
 }
 
-static int open_events(struct image_watch *w, pid_t pid)
+static int open_events(struct reports *w, pid_t pid)
 {
 	int err = open_rings(w, -1);
 
@@ -198,10 +199,10 @@ static int open_events(struct image_watch *w, pid_t pid)
 	return open_process(w, pid);
 }
 
-int image_watch_open(pid_t pid, bool at_once, struct image_watch **out, struct diag *d)
+int reports_open(pid_t pid, bool at_once, struct reports **out, struct diag *d)
 {
 	size_t cpus = (size_t)sysconf(_SC_NPROCESSORS_CONF);
-	struct image_watch *w = calloc(1, sizeof(*w) + cpus * sizeof(w->rings[0]));
+	struct reports *w = calloc(1, sizeof(*w) + cpus * sizeof(w->rings[0]));
 	int err = w ? 0 : -ENOMEM;
 
 	if (w)
@@ -215,7 +216,7 @@ int image_watch_open(pid_t pid, bool at_once, struct image_watch **out, struct d
 	if (!err)
 		err = open_events(w, pid);
 	if (err) {
-		image_watch_close(w);
+		reports_close(w);
 		return diag_error(d, err, "watch-failed",
 				  "cannot watch for new images: perf_event_open: %s",
 				  strerror(-err));
@@ -224,7 +225,7 @@ int image_watch_open(pid_t pid, bool at_once, struct image_watch **out, struct d
 	return 0;
 }
 
-void image_watch_close(struct image_watch *w)
+void reports_close(struct reports *w)
 {
 	if (!w)
 		return;
@@ -235,7 +236,7 @@ void image_watch_close(struct image_watch *w)
 	free(w);
 }
 
-static void take_heads(struct image_watch *w)
+static void take_heads(struct reports *w)
 {
 	for (unsigned i = 0; i < w->count; i++) {
 		struct perf_event_mmap_page *page = w->rings[i].head;
@@ -251,7 +252,7 @@ static void take_heads(struct image_watch *w)
 }
 
 /* Is anything left? */
-static bool give_tails(struct image_watch *w)
+static bool give_tails(struct reports *w)
 {
 	bool is_left = false;
 
@@ -265,7 +266,7 @@ static bool give_tails(struct image_watch *w)
 
 /* What led to a record is in its ring before that: so it is there at the heads, if the record is
  * older than the time before these were taken. Later ones stay for the next round. */
-uint64_t image_watch_read(struct image_watch *w, image_event_fn *fn, void *arg)
+uint64_t reports_read(struct reports *w, watch_event_fn *fn, void *arg)
 {
 	bool is_left = true;
 	uint64_t lost = 0;
@@ -280,7 +281,7 @@ uint64_t image_watch_read(struct image_watch *w, image_event_fn *fn, void *arg)
 	return lost;
 }
 
-unsigned image_watch_fds(struct image_watch *w, struct pollfd *fds, unsigned max)
+unsigned reports_fds(struct reports *w, struct pollfd *fds, unsigned max)
 {
 	unsigned count = w->count < max ? w->count : max;
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "watch/later.h"
 #include "watch/reports.h"
 
 #define MOST_CPUS 64
@@ -20,16 +21,16 @@
 struct heard {
 	const char *path;
 	unsigned count;
-	struct image_event event;
+	struct watch_event event;
 	struct seen seen;
 	unsigned new;
 };
 
-static void hear(void *arg, const struct image_event *e)
+static void hear(void *arg, const struct watch_event *e)
 {
 	struct heard *h = arg;
 
-	if (e->kind != IMAGE_MAPPED || e->pid != getpid() || !str_eq_text(e->path, h->path))
+	if (e->kind != PROCESS_MAPPED || e->pid != getpid() || !str_eq_text(e->path, h->path))
 		return;
 	h->count++;
 	h->new += seen_add(&h->seen, seen_key(e));
@@ -54,24 +55,24 @@ static void map_and_unmap(int fd)
 }
 
 /* Wait until the watch has something to tell, and hear it. A minute is never needed. */
-static bool wait_and_hear(struct image_watch *w, struct heard *h)
+static bool wait_and_hear(struct reports *w, struct heard *h)
 {
 	struct pollfd fds[MOST_CPUS];
-	unsigned before = h->count, count = image_watch_fds(w, fds, MOST_CPUS);
+	unsigned before = h->count, count = reports_fds(w, fds, MOST_CPUS);
 
 	while (h->count == before) {
 		if (poll(fds, count, 60000) <= 0)
 			return false;
-		assert_int_equal(image_watch_read(w, hear, h), 0);
+		assert_int_equal(reports_read(w, hear, h), 0);
 	}
 	return true;
 }
 
-static struct image_watch *open_watch(void)
+static struct reports *open_watch(void)
 {
-	struct image_watch *w;
+	struct reports *w;
 
-	if (image_watch_open(0, true, &w, NULL)) {
+	if (reports_open(0, true, &w, NULL)) {
 		print_message("needs perf events of all processes\n");
 		skip();
 	}
@@ -81,7 +82,7 @@ static struct image_watch *open_watch(void)
 static void a_mapping_is_told_at_once(void **state)
 {
 	char dir[] = "/tmp/nopal-images-XXXXXX", path[64];
-	struct image_watch *w = open_watch();
+	struct reports *w = open_watch();
 	struct heard h = {.path = path};
 	int fd;
 
@@ -101,14 +102,14 @@ static void a_mapping_is_told_at_once(void **state)
 	unlink(path);
 	rmdir(dir);
 	seen_free(&h.seen);
-	image_watch_close(w);
+	reports_close(w);
 }
 
 /* File systems give numbers of removed files to new ones: not all do, and not always. */
 static void a_number_used_again_is_another_image(void **state)
 {
 	char dir[] = "/tmp/nopal-images-XXXXXX", path[64];
-	struct image_watch *w = open_watch();
+	struct reports *w = open_watch();
 	struct heard h = {.path = path};
 	ino_t inodes[2];
 	struct stat st;
@@ -129,7 +130,7 @@ static void a_number_used_again_is_another_image(void **state)
 	rmdir(dir);
 	assert_int_equal(h.new, 2);
 	seen_free(&h.seen);
-	image_watch_close(w);
+	reports_close(w);
 	if (inodes[0] != inodes[1]) {
 		print_message("this file system does not use numbers again at once\n");
 		skip();
@@ -141,7 +142,7 @@ static void a_number_used_again_is_another_image(void **state)
 #define CHILDREN 300
 
 struct family {
-	struct image_watch *watch;
+	struct reports *watch;
 	const char *path;
 	pid_t first;
 	pid_t children[CHILDREN];
@@ -149,15 +150,15 @@ struct family {
 	bool is_over;
 };
 
-static void hear_family(void *arg, const struct image_event *e)
+static void hear_family(void *arg, const struct watch_event *e)
 {
 	struct family *f = arg;
 	bool is_child = f->count && e->pid == f->children[f->count - 1];
 
-	if (e->kind == IMAGE_FORK && e->parent == f->first && f->count < CHILDREN)
+	if (e->kind == PROCESS_FORKED && e->parent == f->first && f->count < CHILDREN)
 		f->children[f->count++] = e->pid;
-	f->is_over |= e->kind == IMAGE_EXIT && e->pid == f->first;
-	if (e->kind != IMAGE_MAPPED || !str_eq_text(e->path, f->path))
+	f->is_over |= e->kind == PROCESS_ENDED && e->pid == f->first;
+	if (e->kind != PROCESS_MAPPED || !str_eq_text(e->path, f->path))
 		return;
 	f->mapped++;
 	f->orphans += !is_child;
@@ -196,14 +197,14 @@ static void a_family_is_told_in_order(void **state)
 	f.first = fork();
 	if (!f.first)
 		have_children(fd, go[0]);
-	if (image_watch_open(f.first, false, &f.watch, NULL)) {
+	if (reports_open(f.first, false, &f.watch, NULL)) {
 		kill(f.first, SIGKILL);
 		print_message("needs perf events of a process\n");
 		skip();
 	}
 	assert_int_equal(write(go[1], "g", 1), 1);
 	while (!f.is_over)
-		assert_int_equal(image_watch_read(f.watch, hear_family, &f), 0);
+		assert_int_equal(reports_read(f.watch, hear_family, &f), 0);
 	waitpid(f.first, NULL, 0);
 	assert_int_equal(f.count, CHILDREN);
 	assert_int_equal(f.mapped, CHILDREN);
@@ -211,7 +212,7 @@ static void a_family_is_told_in_order(void **state)
 	close(fd);
 	unlink(path);
 	rmdir(dir);
-	image_watch_close(f.watch);
+	reports_close(f.watch);
 }
 
 int main(void)

@@ -19,7 +19,7 @@ static void play(struct missed *t, const char *steps)
 	unsigned time;
 
 	while (sscanf(steps, " %7s %d %u;%n", word, &pid, &time, &length) == 3) {
-		const struct engine_news news = {.pid = pid, .time = time};
+		const struct watch_event news = {.pid = pid, .time = time};
 
 		steps += length;
 		if (!strcmp(word, "map"))

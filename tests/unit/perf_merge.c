@@ -9,7 +9,7 @@
 #include <linux/perf_event.h>
 
 #include "base/buf.h"
-#include "watch/reports.h"
+#include "watch/perf_merge.h"
 
 #define SIZE 512
 
@@ -19,15 +19,15 @@ struct bench {
 	struct buf heard; /* "3:map 7 /x; " */
 };
 
-static void hear(void *arg, const struct image_event *e)
+static void hear(void *arg, const struct watch_event *e)
 {
 	static const char *const kinds[] = {"map", "fork", "exec", "exit"};
 	struct bench *b = arg;
 
 	buf_printf(&b->heard, "%u:%s %d", (unsigned)e->time, kinds[e->kind], e->pid);
-	if (e->kind == IMAGE_FORK)
+	if (e->kind == PROCESS_FORKED)
 		buf_printf(&b->heard, "<%d", e->parent);
-	if (e->kind == IMAGE_MAPPED)
+	if (e->kind == PROCESS_MAPPED)
 		buf_printf(&b->heard, " %.*s", STR_FMT(e->path));
 	buf_text(&b->heard, "; ");
 }

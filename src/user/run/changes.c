@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -325,16 +326,17 @@ static int look_at_all(struct native *e, look_fn *look, struct diag *d)
 /* ---- what the kernel reports */
 
 /* Not every file system has generations, or the same number of its device here and there. */
-static bool is_of(const struct attach *at, const struct engine_news *news)
+static bool is_of(const struct attach *at, const struct watch_event *news)
 {
 	const struct file *f = at->file;
 
 	return at->kind == ATTACH_UPROBE && f && f->inode == news->inode &&
-	       (f->device == news->device || (f->generation && f->generation == news->generation));
+	       (f->device == makedev(news->major, news->minor) ||
+		(f->generation && f->generation == news->generation));
 }
 
 /* An attachment in that file that this engine has; NULL: none. */
-static const struct attach *find_attach(const struct native *e, const struct engine_news *news)
+static const struct attach *find_attach(const struct native *e, const struct watch_event *news)
 {
 	for (size_t n = 0; n < e->part_count; n++)
 		for (uint32_t i = 0; i < e->parts[n]->clause_count; i++) {
@@ -349,7 +351,7 @@ static const struct attach *find_attach(const struct native *e, const struct eng
 
 /* Is a site within the mapping armed? Those of a process that has ended since are as they were when
  * they were looked at last. */
-static bool has_armed(const struct native_process *p, const struct engine_news *news)
+static bool has_armed(const struct native_process *p, const struct watch_event *news)
 {
 	for (size_t i = 0; i < p->count; i++) {
 		const struct inject_site *s = &p->sites[i];
@@ -362,7 +364,7 @@ static bool has_armed(const struct native_process *p, const struct engine_news *
 }
 
 /* The kernel reports mprotect(2) as a mapping, too: its sites are traced already. */
-static bool is_armed_there(const struct native *e, const struct engine_news *news)
+static bool is_armed_there(const struct native *e, const struct watch_event *news)
 {
 	for (size_t i = 0; i < e->process_count; i++) {
 		const struct native_process *p = e->processes[i];
@@ -381,24 +383,24 @@ static void note_exec(const struct native *e, pid_t pid)
 			e->processes[i]->has_execed = true;
 }
 
-void native_note(struct engine *engine, const struct engine_news *news)
+void native_note(struct engine *engine, const struct watch_event *news)
 {
 	struct native *e = (struct native *)engine;
 	bool is_after = e->is_stopped && news->time >= e->stopped_at;
 	const struct attach *at = NULL;
 
-	if (news->kind == NEWS_ANY)
+	if (news->kind == PROCESS_UNREPORTED)
 		return;
-	if (news->kind == NEWS_FORKED) {
+	if (news->kind == PROCESS_FORKED) {
 		/* The child's parents may end before they are asked for it. */
 		children_meet(&e->children, news->pid);
 		return;
 	}
-	if (news->kind != NEWS_MAPPED)
+	if (news->kind != PROCESS_MAPPED)
 		missed_ended(&e->trail, news->pid);
 	else if (!is_after)
 		at = find_attach(e, news);
-	if (news->kind == NEWS_EXEC) {
+	if (news->kind == PROCESS_EXEC) {
 		children_renew(&e->children, news->pid, news->time);
 		note_exec(e, news->pid);
 	}

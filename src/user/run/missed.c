@@ -27,7 +27,7 @@ static void miss(struct missed *t, struct str path)
 		t->first = path;
 }
 
-void missed_mapped(struct missed *t, const struct engine_news *news, const struct attach *at)
+void missed_mapped(struct missed *t, const struct watch_event *news, const struct attach *at)
 {
 	struct missed_mapping *m;
 

@@ -4,7 +4,8 @@
 #define NOPAL_USER_RUN_MISSED_H
 
 #include "base/str.h"
-#include "engine/engine.h"
+#include "program/program.h"
+#include "watch/event.h"
 
 /* A process that has mapped such a file, and was not looked at since. */
 struct missed_mapping {
@@ -31,7 +32,7 @@ struct missed {
 
 /* The process has mapped a file with probes of this attachment. Without memory it counts as missed.
  */
-void missed_mapped(struct missed *t, const struct engine_news *news, const struct attach *at);
+void missed_mapped(struct missed *t, const struct watch_event *news, const struct attach *at);
 /* The process is traced as far as it had files mapped when the look at them began. */
 void missed_looked(struct missed *t, pid_t pid, uint64_t began);
 /* The program of the process has ended. */

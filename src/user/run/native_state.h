@@ -156,7 +156,7 @@ int native_look_at_files(struct native *e, struct native_process *p, bool is_ear
 /* As engine_ops.hear. */
 bool native_hear(struct engine *engine, waits_fn *fn, void *arg);
 /* As engine_ops.note. */
-void native_note(struct engine *engine, const struct engine_news *news);
+void native_note(struct engine *engine, const struct watch_event *news);
 /* As engine_ops.rearm: what a turn of the loop looks at. */
 int native_rearm(struct engine *engine, struct diag *d);
 /* Files that were mapped while no thread waited, and of which nothing was said yet. */

@@ -267,15 +267,15 @@ static bool is_traced(const struct bpf_engine *e, pid_t pid)
 	return !is_confined(e);
 }
 
-static void bpf_note(struct engine *engine, const struct engine_news *news)
+static void bpf_note(struct engine *engine, const struct watch_event *news)
 {
 	struct bpf_engine *e = (struct bpf_engine *)engine;
 	bool is_chosen = !news->pid && e->world.filter.count;
 
-	if (news->kind == NEWS_ANY)
+	if (news->kind == PROCESS_UNREPORTED)
 		semaphores_raise(&e->semaphores, is_chosen ? e->world.filter.pids : &news->pid,
 				 is_chosen ? e->world.filter.count : news->pid != 0);
-	else if (news->kind == NEWS_MAPPED && is_traced(e, news->pid))
+	else if (news->kind == PROCESS_MAPPED && is_traced(e, news->pid))
 		semaphores_mapped(&e->semaphores, news->pid, news->inode, news->time);
 }
 
