@@ -15,12 +15,14 @@
 #include "watch/event.h"
 
 struct unwind_tables;
+struct watch;
 
 struct engine_options {
 	pid_t pid;	   /* trace only this process; 0: every process, or ... */
 	const pid_t *pids; /* ... these, which live as long as the engine */
 	unsigned pid_count;
-	bool is_held;	    /* `pid` has not called exec yet: enter() says when it has */
+	struct watch *watch; /* the processes of the run; lives as long as the engine */
+	bool is_held;	     /* `pid` has not called exec yet: enter() says when it has */
 	bool follow_forks;  /* ... and the children it has from now on; then every process that runs
 			       the same file meets the breakpoints, which the kernel else puts
 			       into the traced process alone */

@@ -285,6 +285,7 @@ void session_open_watch(struct nopal_trace *t, struct diag *d)
 {
 	bool of_all = t->facts.uses_stacks || t->facts.uses_langs || t->facts.needs_images ||
 		      (t->engine && t->engine->wants_news);
+	struct watch *w = &t->watch;
 	struct features features;
 	int err = -ENOTSUP;
 
@@ -292,12 +293,13 @@ void session_open_watch(struct nopal_trace *t, struct diag *d)
 		return;
 	features_init(&features);
 	if (feature_has(&features, FEATURE_NEWS))
-		err = reports_open(t->pid, of_all, &t->watch, NULL);
-	t->polls_maps = err && t->facts.needs_images && session_may_use_native(t);
-	if (t->polls_maps)
-		session_poll_maps(t);
-	if (err && (t->facts.needs_images || (t->engine && t->engine->wants_news)) &&
-	    !t->polls_maps)
+		err = reports_open(t->pid, of_all, &w->reports, NULL);
+	w->wants_images = t->facts.needs_images;
+	w->counts_lost = w->wants_images || session_may_use_native(t);
+	w->polls = err && w->wants_images && session_may_use_native(t);
+	if (w->polls)
+		watch_poll(w);
+	if (err && (t->facts.needs_images || (t->engine && t->engine->wants_news)) && !w->polls)
 		diag_warn(d, "watch-failed", "cannot watch for images that are mapped later: %s",
 			  strerror(-err));
 }
@@ -346,7 +348,7 @@ int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
 	if (!err && t->options.command)
 		script_set_pid(t->script, t->pid);
 	if (!err && t->pid)
-		err = pid_set_add(&t->followed, t->pid);
+		err = watch_choose(&t->watch, t->pid, t->options.follow);
 	if (!err && !t->options.command)
 		session_open_watch(t, d);
 	if (!err)
@@ -380,6 +382,7 @@ static struct engine_options engine_options_of(struct nopal_trace *t)
 		.pid = t->pid,
 		.pids = t->options.pids,
 		.pid_count = (unsigned)t->options.pid_count,
+		.watch = &t->watch,
 		.is_held = t->images_held,
 		.follow_forks = t->pid && t->options.follow,
 		.ring_bytes = session_ring_bytes(t),
@@ -621,11 +624,7 @@ NOPAL_EXPORT void nopal_trace_close(struct nopal_trace *t)
 	lang_names_free(t->langs);
 	script_free(t->script);
 	finder_free(t->finder);
-	reports_close(t->watch);
-	pid_set_free(&t->followed);
-	pid_set_free(&t->waiters);
-	polls_free(&t->polls);
-	later_free(&t->later);
+	watch_free(&t->watch);
 	while (t->process_count)
 		if (t->process_fds[--t->process_count] >= 0)
 			close(t->process_fds[t->process_count]);

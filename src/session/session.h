@@ -16,8 +16,7 @@
 #include "symbols/symbols.h"
 #include "unwind/tables.h"
 #include "watch/agent_socket.h"
-#include "watch/later.h"
-#include "watch/reports.h"
+#include "watch/watch.h"
 
 /* ---- child.c: The command of `-c`: started stopped, let go once everything is attached. It is a
  * child of ours under ptrace only until then. If we die before its exec, so does it; after that it
@@ -86,24 +85,6 @@ struct stack_watch {
 	bool is_reading;
 };
 
-/* ---- extend.c: A small set of process ids, and images that come while the run goes on. */
-
-struct pid_set {
-	pid_t *pids; /* owned */
-	size_t count, cap;
-};
-
-struct polls {		      /* polls.c */
-	struct polled *items; /* owned; of each followed process */
-	size_t count, cap;
-	uint64_t looked_at; /* when, ns */
-};
-
-int pid_set_add(struct pid_set *f, pid_t pid); /* once each; -ENOMEM */
-bool pid_set_has(const struct pid_set *f, pid_t pid);
-void pid_set_remove(struct pid_set *f, pid_t pid);
-void pid_set_free(struct pid_set *f);
-
 /* ---- the session */
 
 /* How far a run is. ORDER: it only goes down this list, and is over from SESSION_OVER on. */
@@ -114,14 +95,6 @@ enum session_state {
 	SESSION_EXITING,  /* exit() was called: data records that come now are not shown */
 	SESSION_ENDING,	  /* the clauses of END run */
 	SESSION_FINISHED, /* they have, or they called exit() */
-};
-
-/* Which images the script's queries for sites are about; there are some to look at unless it is
- * the first. */
-enum images_wanted {
-	IMAGES_AT_START, /* those that are mapped when the run starts; no other waits */
-	IMAGES_WAITING,	 /* those that wait in `later` */
-	IMAGES_ALL,	 /* all there are once more: events of the watch were lost */
 };
 
 struct nopal_trace {
@@ -151,16 +124,9 @@ struct nopal_trace {
 	struct str program_path;   /* of the command, when it has called exec; empty: none */
 	bool was_attached;	   /* its probes were armed */
 	unsigned rearms;	   /* how often the probes were attached again */
-	bool images_held; /* the command has no images yet: probes in the kernel see its exec */
-	struct pid_set
-		followed;	/* the process of -p or -c, and its children if they are followed */
-	struct pid_set waiters; /* they wait until what they have mapped is armed */
-	struct reports *watch;	/* NULL: nothing to watch for */
-	bool polls_maps;	/* it may not be opened: look at the mappings from time to time */
-	struct polls polls;	/* what was found then */
-	struct later later;	/* images that were mapped meanwhile */
-	uint64_t heard_at;	/* when the watch last had events, ns */
-	enum images_wanted images;
+	bool images_held;   /* the command has no images yet: probes in the kernel see its exec */
+	struct watch watch; /* the processes of the run */
+	uint64_t heard_at;  /* when the watch last had events, ns */
 	unsigned warned_images; /* warnings about later images so far */
 	bool warned_full;	/* the warning that later images cannot be traced was given */
 	int *process_fds; /* pidfds of the chosen processes that have not ended; -1: unknown */
@@ -221,7 +187,7 @@ void session_renew(struct nopal_trace *t, pid_t pid);
 int session_extend(struct nopal_trace *t, struct diag *d);
 /* Which processes wait until their sites are traced? */
 void session_hear(struct nopal_trace *t);
-/* Read what the kernel reports; sets `images`, updates `followed` and the symbols. */
+/* Read what the sources of the watch have: the engine, stacks and symbols get it, too. */
 void session_read_watch(struct nopal_trace *t);
 /* exit() was called: records are no longer shown. */
 bool session_is_muted(const struct nopal_trace *t);
@@ -257,16 +223,12 @@ void session_close_stacks(struct nopal_trace *t);
 /* The probes of one more program: which processes matter for their sake. */
 int session_stack_files(struct nopal_trace *t, const struct program *p);
 void session_see_stacks(struct nopal_trace *t, pid_t pid);
+/* ... row `i` of the watch, if it is followed. */
+void session_see_followed(struct nopal_trace *t, size_t i);
 /* News of a process; what it maps is read by session_renew_stacks(), and what all map when news got
  * lost. */
 void session_note_stacks(struct nopal_trace *t, const struct watch_event *event);
 void session_renew_stacks(struct nopal_trace *t, bool lost);
-/* ---- polls.c: without the watch, which an ordinary user may not open */
-/* Look for what followed processes have mapped; from when the watch could not be opened on. */
-void session_poll_maps(struct nopal_trace *t);
-/* Those who wait and are not known are followed from now on. */
-void session_poll_waiters(struct nopal_trace *t);
-void polls_free(struct polls *l);
 /* Report lost events and faults; `last` at the end of the run, else at most once a second. */
 void session_warn(struct nopal_trace *t, bool last);
 /* faults.c: what went wrong in scripts, as text: with -k what is new, else at the end all of it. */

@@ -244,6 +244,12 @@ static void read_own(struct nopal_trace *t)
 	buf_free(&text);
 }
 
+void session_see_followed(struct nopal_trace *t, size_t i)
+{
+	if (watch_follows(&t->watch, t->watch.all[i].pid))
+		session_see_stacks(t, t->watch.all[i].pid);
+}
+
 static int see_one(void *t, pid_t pid)
 {
 	session_see_stacks(t, pid);
@@ -257,8 +263,8 @@ static void see_all(struct nopal_trace *t)
 
 	if (!t->pid)
 		processes_each(see_one, t);
-	for (size_t i = 0; t->pid && !before_exec && i < t->followed.count; i++)
-		session_see_stacks(t, t->followed.pids[i]);
+	for (size_t i = 0; t->pid && !before_exec && i < t->watch.count; i++)
+		session_see_followed(t, i);
 }
 
 /* Rows take half of the time until all is attached, and the engine need not wait for them before it
@@ -311,7 +317,7 @@ int session_open_stacks(struct nopal_trace *t)
  * kernel reports. */
 bool session_saw_names(const struct nopal_trace *t)
 {
-	return t->unwind && t->watch && (t->stacks.of_all || !t->stacks.names_of_all);
+	return t->unwind && t->watch.reports && (t->stacks.of_all || !t->stacks.names_of_all);
 }
 
 void session_close_stacks(struct nopal_trace *t)
@@ -343,7 +349,7 @@ void session_note_stacks(struct nopal_trace *t, const struct watch_event *event)
 	if (!t->unwind)
 		return;
 	matters = unwind_tables_knows(t->unwind, event->pid) ||
-		  (t->pid ? pid_set_has(&t->followed, event->pid)
+		  (t->pid ? watch_follows(&t->watch, event->pid)
 			  : event->kind == PROCESS_MAPPED &&
 				    (t->stacks.of_all || has_inode(&t->stacks, event->inode)));
 	if (event->kind == PROCESS_FORKED)

@@ -140,9 +140,9 @@ static void say_count(struct nopal_trace *t)
 /* Nothing will be armed, so nothing is missed in images that come. */
 static void stop_watching(struct nopal_trace *t)
 {
-	reports_close(t->watch);
-	t->watch = NULL;
-	t->images = IMAGES_AT_START;
+	reports_close(t->watch.reports);
+	t->watch.reports = NULL;
+	t->watch.images = IMAGES_AT_START;
 }
 
 /* Can nothing happen any more? Of the probes some may be missing, which the script allows. */
@@ -219,7 +219,7 @@ static int attach_probes(struct nopal_trace *t, struct diag *d)
 	/* Not before: attaching can take seconds where others detach, and the rings of the watch
 	 * would be full when the command begins. Nobody else can read the mappings of one that ends
 	 * at once. */
-	if ((t->options.command && !held) || (t->engine->wants_news && !t->watch))
+	if ((t->options.command && !held) || (t->engine->wants_news && !t->watch.reports))
 		session_open_watch(t, d);
 	err = child_exec(&t->child, t->options.command, d);
 	if (!err && t->options.command)
@@ -234,8 +234,8 @@ static int attach_probes(struct nopal_trace *t, struct diag *d)
 		return err;
 	if (t->engine->wants_news)
 		session_renew(t, t->pid);
-	for (size_t i = 0; t->pid && i < t->followed.count; i++) {
-		session_see_stacks(t, t->followed.pids[i]);
+	for (size_t i = 0; t->pid && i < t->watch.count; i++) {
+		session_see_followed(t, i);
 		engine_beat(t->engine);
 	}
 	if (counts_late)
@@ -291,8 +291,8 @@ static void wait_events(struct nopal_trace *t, int timeout_ms)
 		ms = (int)((next + 999999) / 1000000);
 	if (timeout_ms >= 0 && timeout_ms < ms)
 		ms = timeout_ms;
-	if (t->watch)
-		count += reports_fds(t->watch, fds + count, MAX_FDS - count);
+	if (t->watch.reports)
+		count += reports_fds(t->watch.reports, fds + count, MAX_FDS - count);
 	/* The first image after a pause is looked at at once. A program maps several as it starts,
 	 * and many programs may start: further news of a millisecond are looked at together, if
 	 * there is time to wait at all. */
@@ -346,7 +346,7 @@ NOPAL_EXPORT int nopal_trace_poll(struct nopal_trace *t, int timeout_ms, struct 
 		/* ORDER: what processes that wait have mapped, then its sites, then they go on */
 		session_hear(t);
 		session_read_watch(t);
-		if (t->images)
+		if (t->watch.images)
 			err = session_extend(t, d);
 		if (!err && !is_over(t))
 			err = rearm_process(t, d);
@@ -502,8 +502,8 @@ static void tell_left_out(struct nopal_trace *t, struct diag *d)
 			"still lead to code of nopal, which does nothing any more",
 			(unsigned long long)stats.uncleaned, stats.uncleaned == 1 ? "" : "es");
 	tell_semaphores(&stats, d);
-	tell_missed_in_user_mode(&stats, t->watch && !t->later.lost, d);
-	if (stats.had_children && !t->watch)
+	tell_missed_in_user_mode(&stats, t->watch.reports && !t->watch.later.lost, d);
+	if (stats.had_children && !t->watch.reports)
 		tell_no_news(d);
 	if (stats.files_missed)
 		diag_warn(d, "files-missed",
@@ -544,9 +544,9 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 	session_read_watch(t);
 	/* What was mapped at the last moment is not traced, but whether anything was missed is
 	 * known. After a stop that is not waited for. */
-	if (!t->stopped && t->images)
+	if (!t->stopped && t->watch.images)
 		session_extend(t, d);
-	later_judge(&t->later, UINT64_MAX);
+	later_judge(&t->watch.later, UINT64_MAX);
 	do /* until nothing is left: no program writes any more */
 		err = session_drain(t, d);
 	while (!err && t->batch);
@@ -563,7 +563,7 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 	session_warn(t, true);
 	tell_left_out(t, d);
 	session_tell_files(t, d);
-	later_tell(&t->later, d);
+	later_tell(&t->watch.later, d);
 	tell_command(t, d);
 	if (!err && saw_nothing)
 		session_explain_no_events(t, d);

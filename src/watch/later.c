@@ -10,8 +10,7 @@
 #include "symbols/maps.h"
 
 #define SEEN_MOST    (1u << 19)
-#define WAITING_MOST 4096	   /* beyond these it is simpler to look at everything */
-#define NEAR	     1000000000ull /* ns: numbers of processes are used again */
+#define WAITING_MOST 4096 /* beyond these it is simpler to look at everything */
 
 /* ---- images that have been looked at. Two share a key once in 2^64 pairs; a set that has grown
  * too large is emptied, which only means that files are looked at again. */
@@ -109,11 +108,6 @@ void later_mapped(struct later *l, const struct watch_event *event)
 		add_image(l, &l->armed, &m);
 }
 
-void later_joined(struct later *l, pid_t pid, uint64_t time)
-{
-	add_image(l, &l->waiting, &(struct mapped_image){.pid = pid, .mapped_at = time});
-}
-
 void later_ended(struct later *l, const struct watch_event *event)
 {
 	struct mapped_list *lists[] = {&l->waiting, &l->armed};
@@ -127,41 +121,6 @@ void later_ended(struct later *l, const struct watch_event *event)
 		}
 }
 
-/* ---- processes that are not traced */
-
-void later_untraced(struct later *l, pid_t pid, pid_t parent, uint64_t time)
-{
-	l->untraced[l->next_untraced++ % UNTRACED] = (struct untraced){pid, parent, time};
-}
-
-static bool is_near(const struct untraced *s, uint64_t time)
-{
-	return s->pid && s->time < time + NEAR && time < s->time + NEAR;
-}
-
-pid_t later_find_child(struct later *l, pid_t parent, uint64_t time)
-{
-	for (size_t i = 0; i < UNTRACED; i++) {
-		struct untraced *s = &l->untraced[i];
-		pid_t pid = s->pid;
-
-		if (s->parent != parent || !is_near(s, time))
-			continue;
-		s->pid = 0; /* it is traced from now on */
-		return pid;
-	}
-	return 0;
-}
-
-bool later_has_mapped(struct later *l, pid_t pid, uint64_t time)
-{
-	for (size_t i = 0; i < UNTRACED; i++)
-		if (l->untraced[i].pid == pid && !l->untraced[i].parent &&
-		    is_near(&l->untraced[i], time))
-			return true;
-	return false;
-}
-
 /* ---- looking at them */
 
 /* By its path, if that leads to the very file. One that a query would take for a pattern does not.
@@ -172,8 +131,8 @@ void later_choose_ways(struct later *l)
 		struct mapped_image *m = &l->waiting.items[i];
 		struct stat st;
 
-		m->by_path = m->path && *m->path == '/' && !strpbrk(m->path, "*?[") &&
-			     !stat(m->path, &st) && S_ISREG(st.st_mode) && st.st_ino == m->inode;
+		m->by_path = *m->path == '/' && !strpbrk(m->path, "*?[") && !stat(m->path, &st) &&
+			     S_ISREG(st.st_mode) && st.st_ino == m->inode;
 	}
 }
 
@@ -182,7 +141,7 @@ void later_found(struct later *l, pid_t pid, ino_t inode, const void *image)
 	for (size_t i = 0; i < l->waiting.count; i++) {
 		struct mapped_image *m = &l->waiting.items[i];
 
-		if (m->key && (m->by_path ? !pid : m->pid == pid) && m->inode == inode)
+		if ((m->by_path ? !pid : m->pid == pid) && m->inode == inode)
 			m->image = image;
 	}
 }
@@ -224,7 +183,7 @@ void later_settle(struct later *l)
 	for (size_t i = 0; i < l->waiting.count; i++) {
 		struct mapped_image *m = &l->waiting.items[i];
 
-		if (m->key && !seen_has(&l->seen, m->key)) {
+		if (!seen_has(&l->seen, m->key)) {
 			if (m->by_path || m->image ||
 			    maps_each_file(m->pid, &text, has_inode, &m->inode) == 1)
 				seen_add(&l->seen, m->key);

@@ -28,7 +28,7 @@ void seen_free(struct seen *s);
 
 /* One process that has mapped an image. */
 struct mapped_image {
-	uint64_t key; /* of the image, for `seen`; 0: all that the process has mapped */
+	uint64_t key;		     /* of the image, for `seen`; 0: one that polling found */
 	uint64_t mapped_at, gone_at; /* the process ended; 0: not that we know */
 	pid_t pid;
 	uint64_t inode;
@@ -43,45 +43,27 @@ struct mapped_list {
 	size_t count, cap;
 };
 
-/* What happened to processes that are not followed, until their parents are known to be. */
-struct untraced {
-	pid_t pid, parent; /* parent 0: it mapped something */
-	uint64_t time;
-};
-#define UNTRACED 1024
-
 struct later {
 	struct seen seen;
 	struct mapped_list waiting; /* to be looked at */
 	struct mapped_list armed;   /* a moment ago: news from before may still come */
-	struct untraced untraced[UNTRACED];
-	size_t next_untraced;
-	bool everything;	/* news were lost: look at all there is */
-	uint64_t lost;		/* news, in all */
-	bool is_searching;	/* ... and so all processes are searched again */
-	uint64_t looked_at_all; /* when, ns */
-	pid_t unheard_pid;	/* has mapped something, which was not announced ... */
-	uint64_t unheard_since; /* ... after this time; 0: none has */
-	uint64_t unknown;	/* images that could not be looked at */
-	uint64_t ended;		/* processes that ended before their image was armed ... */
-	uint64_t ended_after;	/* ... at most this long after they had mapped it, ns */
-	uint64_t late;		/* images armed after they were mapped ... */
-	uint64_t late_most;	/* ... by at most so much, ns */
+	bool everything;	    /* news were lost: look at all there is */
+	uint64_t lost;		    /* news, in all */
+	bool is_searching;	    /* ... and so all processes are searched again */
+	uint64_t looked_at_all;	    /* when, ns */
+	pid_t unheard_pid;	    /* has mapped something, which was not announced ... */
+	uint64_t unheard_since;	    /* ... after this time; 0: none has */
+	uint64_t unknown;	    /* images that could not be looked at */
+	uint64_t ended;		    /* processes that ended before their image was armed ... */
+	uint64_t ended_after;	    /* ... at most this long after they had mapped it, ns */
+	uint64_t late;		    /* images armed after they were mapped ... */
+	uint64_t late_most;	    /* ... by at most so much, ns */
 };
 
 void later_free(struct later *l);
 /* A process we trace has mapped something. */
 void later_mapped(struct later *l, const struct watch_event *event);
-/* ... or has become one we trace after it had. */
-void later_joined(struct later *l, pid_t pid, uint64_t time);
 void later_ended(struct later *l, const struct watch_event *event);
-/* Remember what a process did that we do not trace, and find it again when it turns out that we do:
- * the parent of a fork (0: a mapping). */
-void later_untraced(struct later *l, pid_t pid, pid_t parent, uint64_t time);
-/* The next of these with this parent, around `time`; 0: none. */
-pid_t later_find_child(struct later *l, pid_t parent, uint64_t time);
-/* Is one of these mappings of this process? */
-bool later_has_mapped(struct later *l, pid_t pid, uint64_t time);
 /* How each waiting image must be opened. */
 void later_choose_ways(struct later *l);
 /* Those that are asked for in this way (`pid` 0: by path) and have mapped this file have probes. */

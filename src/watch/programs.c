@@ -1,5 +1,4 @@
-/* Looking at them; see programs.h. The kernel lists the children of each thread, so
- * a look costs as much as there are processes. */
+/* Looking at programs; see programs.h. */
 #include "watch/programs.h"
 
 #include <errno.h>
@@ -10,204 +9,198 @@
 #include "base/proc.h"
 #include "watch/agent_socket.h"
 
-void children_free(struct native_children *f)
-{
-	free(f->all);
-	*f = (struct native_children){0};
-}
-
 struct look {
-	struct native_children *all;
+	struct watch *w;
 	uint64_t now, patience;
-	child_fn *fn;
+	program_fn *fn;
 	void *arg;
 };
 
-static struct native_child *find(const struct native_children *f, pid_t pid)
+/* It runs this program, as the look found. */
+static void note_program(const struct look *l, struct watch_process *p, uint64_t program)
 {
-	for (size_t i = 0; i < f->count; i++)
-		if (f->all[i].pid == pid)
-			return &f->all[i];
-	return NULL;
+	if (p->state == STATE_UNSEEN) /* its number is that of another process by now */
+		*p = (struct watch_process){.pid = p->pid};
+	if (p->state == STATE_REPORTED)
+		p->state = STATE_FOLLOWED;
+	p->look = l->w->look;
+	if (p->program == program)
+		return;
+	p->program = program;
+	p->since = l->now;
+	p->program_state =
+		l->patience && native_agent_is_expected(p->pid) ? PROGRAM_EXPECTED : PROGRAM_NEW;
 }
 
-static int note(void *arg, pid_t pid)
+static int look_at(void *arg, pid_t pid)
 {
 	struct look *l = arg;
-	struct native_children *f = l->all;
-	struct native_child *m = find(f, pid);
+	struct watch_process *p = watch_find(l->w, pid);
 	uint64_t program;
 
-	if (m && m->is_there)
+	if (p && p->look == l->w->look)
 		return 0;
 	program = process_stat_number(pid, STAT_PROGRAM);
 	if (!program)
 		return 0;
-	if (!m) {
-		if (array_grow(f->all, f->count, f->cap))
-			return -ENOMEM;
-		m = &f->all[f->count++];
-		*m = (struct native_child){.pid = pid};
-	}
-	if (m->program != program)
-		*m = (struct native_child){.pid = pid,
-					   .program = program,
-					   .since = l->now,
-					   .is_left = m->is_left,
-					   .is_refused = m->is_refused,
-					   .is_expected =
-						   l->patience && native_agent_is_expected(pid)};
-	m->is_there = true;
-	if (!l->fn || m->is_left || m->is_known ||
-	    (m->is_expected && l->now - m->since < l->patience))
+	if (!p && watch_add(l->w, pid))
+		return -ENOMEM;
+	p = watch_find(l->w, pid);
+	note_program(l, p, program);
+	if (!l->fn || p->state == STATE_LEFT || p->program_state == PROGRAM_TAKEN ||
+	    (p->program_state == PROGRAM_EXPECTED && l->now - p->since < l->patience))
 		return 0;
-	m->is_known = true;
+	p->program_state = PROGRAM_TAKEN;
 	l->fn(l->arg, pid);
 	return 0;
 }
 
-int children_leave(struct native_children *f, pid_t first)
+int programs_begin(struct watch *w)
 {
-	struct look l = {f, 0, UINT64_MAX, NULL, NULL};
-	int err = processes_each_child(first, note, &l);
-
-	for (size_t i = 0; i < f->count; i++)
-		f->all[i].is_left = f->all[i].pid != first;
-	return err;
-}
-
-int children_look(struct native_children *f, pid_t first, bool follow, uint64_t patience,
-		  child_fn *fn, void *arg)
-{
-	struct look l = {f, clock_now(), patience, fn, arg};
-	size_t kept = 0;
+	struct look l = {w, clock_now(), 0, NULL, NULL};
 	int err;
 
-	for (size_t i = 0; i < f->count; i++)
-		f->all[i].is_there = false;
-	err = note(&l, first);
-	/* Members whose parents have ended are looked at, too; new ones come to the end. */
-	for (size_t i = 0; follow && i < f->count && !err; i++) {
-		pid_t pid = f->all[i].pid;
-
-		err = note(&l, pid);
-		if (!err && !f->all[i].is_left)
-			err = processes_each_child(pid, note, &l);
-	}
-	for (size_t i = 0; i < f->count; i++) {
-		f->has_others |= f->all[i].pid != first && !f->all[i].is_left;
-		if (f->all[i].is_there)
-			f->all[kept++] = f->all[i];
-	}
-	f->count = kept;
+	w->is_looked_at = true;
+	w->look++;
+	err = look_at(&l, w->pid);
+	w->all[0].program_state = PROGRAM_TAKEN;
+	if (!err && w->has_children)
+		err = processes_each_child(w->pid, look_at, &l);
+	for (size_t i = 1; i < w->count; i++)
+		w->all[i].state = STATE_LEFT;
 	return err;
 }
 
-void children_renew(struct native_children *f, pid_t pid, uint64_t time)
+/* What it did before may still be reported. */
+static void remove_ended(struct watch *w)
 {
-	struct native_child *m = find(f, pid);
+	for (size_t i = w->count; i-- > 1;) {
+		struct watch_process *p = &w->all[i];
 
-	if (m && m->since < time)
-		m->program = 0;
+		w->had_others |= p->state != STATE_LEFT;
+		if (p->look == w->look)
+			continue;
+		if (w->reports && p->state == STATE_FOLLOWED)
+			p->state = STATE_UNSEEN;
+		else if (p->state != STATE_UNSEEN)
+			watch_remove(w, p);
+	}
 }
 
-int children_meet(struct native_children *f, pid_t pid)
+int programs_look(struct watch *w, uint64_t patience, program_fn *fn, void *arg)
 {
-	struct look l = {f, clock_now(), UINT64_MAX, NULL, NULL};
+	struct look l = {w, clock_now(), patience, fn, arg};
+	int err;
 
-	return note(&l, pid);
+	w->look++;
+	err = look_at(&l, w->pid);
+	/* Processes whose parents have ended are looked at, too; new ones come to the end. */
+	for (size_t i = 0; w->has_children && i < w->count && !err; i++) {
+		pid_t pid = w->all[i].pid;
+
+		if (w->all[i].state == STATE_UNSEEN)
+			continue;
+		err = look_at(&l, pid);
+		if (!err && w->all[i].state != STATE_LEFT)
+			err = processes_each_child(pid, look_at, &l);
+	}
+	remove_ended(w);
+	return err;
+}
+
+void programs_renew(struct watch *w, pid_t pid, uint64_t time)
+{
+	struct watch_process *p = watch_find(w, pid);
+
+	if (p && p->since < time)
+		p->program = 0;
+}
+
+int programs_meet(struct watch *w, pid_t pid, program_fn *fn, void *arg)
+{
+	struct look l = {w, clock_now(), fn ? 0 : UINT64_MAX, fn, arg};
+
+	return look_at(&l, pid);
 }
 
 /* Is it the very process that was looked at, which is followed? Its number may be another's by now.
  */
-static bool is_followed(const struct native_child *m)
+static bool is_followed(const struct watch_process *p)
 {
-	return m && !m->is_left && m->program &&
-	       process_stat_number(m->pid, STAT_PROGRAM) == m->program;
+	return p && p->state != STATE_LEFT && p->program &&
+	       process_stat_number(p->pid, STAT_PROGRAM) == p->program;
 }
 
-int children_came(struct native_children *f, pid_t pid)
+int programs_came(struct watch *w, pid_t pid)
 {
-	struct look l = {f, clock_now(), 0, NULL, NULL};
+	struct look l = {w, clock_now(), 0, NULL, NULL};
 	pid_t parent = (pid_t)process_stat_number(pid, STAT_PARENT);
-	struct native_child *m = find(f, pid);
+	struct watch_process *p = watch_find(w, pid);
 
-	if (!is_followed(find(f, parent)) || (m && m->is_left))
+	if (!is_followed(watch_find(w, parent)) || (p && p->state == STATE_LEFT))
 		return -ESRCH;
-	if (m)
-		m->is_there = false; /* to be looked at again */
-	f->has_others = true;
-	return note(&l, pid);
+	if (p)
+		p->look = 0; /* to be looked at again */
+	w->had_others = true;
+	return look_at(&l, pid);
 }
 
-int children_join(struct native_children *f, pid_t pid, child_fn *fn, void *arg)
+int programs_take(struct watch *w, pid_t pid, program_fn *fn, void *arg)
 {
-	struct look l = {f, clock_now(), 0, fn, arg};
+	struct watch_process *p = watch_find(w, pid);
 
-	return note(&l, pid);
-}
-
-int children_take(struct native_children *f, pid_t pid, child_fn *fn, void *arg)
-{
-	struct native_child *m = find(f, pid);
-
-	if (!m)
+	if (!p)
 		return -ESRCH;
-	m->is_known = true;
+	p->program_state = PROGRAM_TAKEN;
 	fn(arg, pid);
 	return 0;
 }
 
-bool children_refuse(struct native_children *f, pid_t pid)
+bool programs_refuse(struct watch *w, pid_t pid)
 {
-	struct native_child *m = find(f, pid);
-	bool was_refused = m && m->is_refused;
+	struct watch_process *p = watch_find(w, pid);
+	bool was_refused = p && p->is_refused;
 
-	if (m)
-		m->is_refused = true;
+	if (p)
+		p->is_refused = true;
 	return !was_refused;
 }
 
-bool children_have(const struct native_children *f, pid_t pid)
-{
-	return find(f, pid);
-}
-
 struct walk {
-	const struct native_children *all;
+	const struct watch *w;
 	pid_t *pids;
 	size_t count, cap;
 };
 
 static int add_once(void *arg, pid_t pid)
 {
-	struct walk *w = arg;
-	const struct native_child *m = find(w->all, pid);
+	struct walk *walk = arg;
+	const struct watch_process *p = watch_find(walk->w, pid);
 
-	for (size_t i = 0; i < w->count; i++)
-		if (w->pids[i] == pid)
+	for (size_t i = 0; i < walk->count; i++)
+		if (walk->pids[i] == pid)
 			return 0;
-	if (m && m->is_left)
+	if (p && p->state == STATE_LEFT)
 		return 0;
-	if (array_grow(w->pids, w->count, w->cap))
+	if (array_grow(walk->pids, walk->count, walk->cap))
 		return -ENOMEM;
-	w->pids[w->count++] = pid;
+	walk->pids[walk->count++] = pid;
 	return 0;
 }
 
-int children_each(const struct native_children *f, pid_t first, int (*fn)(void *arg, pid_t pid),
-		  void *arg)
+int programs_each(const struct watch *w, int (*fn)(void *arg, pid_t pid), void *arg)
 {
-	struct walk w = {.all = f};
-	int err = add_once(&w, first);
+	struct walk walk = {.w = w};
+	int err = add_once(&walk, w->pid);
 
-	for (size_t i = 0; i < f->count && !err; i++)
-		err = add_once(&w, f->all[i].pid);
-	for (size_t i = 0; i < w.count && !err; i++) {
-		err = processes_each_child(w.pids[i], add_once, &w);
+	for (size_t i = 0; i < w->count && !err; i++)
+		if (w->all[i].state != STATE_UNSEEN)
+			err = add_once(&walk, w->all[i].pid);
+	for (size_t i = 0; i < walk.count && !err; i++) {
+		err = processes_each_child(walk.pids[i], add_once, &walk);
 		if (!err)
-			err = fn(arg, w.pids[i]);
+			err = fn(arg, walk.pids[i]);
 	}
-	free(w.pids);
+	free(walk.pids);
 	return err;
 }

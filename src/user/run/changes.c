@@ -393,7 +393,7 @@ void native_note(struct engine *engine, const struct watch_event *news)
 		return;
 	if (news->kind == PROCESS_FORKED) {
 		/* The child's parents may end before they are asked for it. */
-		children_meet(&e->children, news->pid);
+		programs_meet(e->options.watch, news->pid, NULL, NULL);
 		return;
 	}
 	if (news->kind != PROCESS_MAPPED)
@@ -401,13 +401,14 @@ void native_note(struct engine *engine, const struct watch_event *news)
 	else if (!is_after)
 		at = find_attach(e, news);
 	if (news->kind == PROCESS_EXEC) {
-		children_renew(&e->children, news->pid, news->time);
+		programs_renew(e->options.watch, news->pid, news->time);
 		note_exec(e, news->pid);
 	}
 	if (!at || is_armed_there(e, news))
 		return;
 	missed_mapped(&e->trail, news, at);
-	children_meet(&e->children, news->pid); /* without memory it counts as missed */
+	programs_meet(e->options.watch, news->pid, NULL,
+		      NULL); /* without memory it counts as missed */
 }
 
 /* ---- who waits */
@@ -490,7 +491,7 @@ int native_rearm(struct engine *engine, struct diag *d)
 		err = native_answer_agents(e, d);
 	if (err || at < e->look_at)
 		return err;
-	e->look_at = at + until_next(e->children.count, LOOK_EACH_NS,
+	e->look_at = at + until_next(e->options.watch->count, LOOK_EACH_NS,
 				     native_listens(e) ? GUARD_NS / 10 : LOOK_NS);
 	err = native_look_for_programs(e, d);
 	if (!err)

@@ -201,7 +201,7 @@ void forked_hear(struct native *e)
 			return;
 		if (scans++)
 			native_process_pause();
-		children_each(&e->children, e->options.pid, note_forked, e);
+		programs_each(e->options.watch, note_forked, e);
 	}
 	/* The process that has waited has ended; or it may not be asked, which was said. */
 	e->given_up += e->unreached || w->missing < 0 ? 0 : (uint64_t)w->missing;
@@ -263,7 +263,7 @@ void forked_look(struct native *e)
 		any |= p->forks.is_over && p->loader.waits;
 	}
 	if (any && e->options.follow_forks)
-		children_each(&e->children, e->options.pid, note_parent, e);
+		programs_each(e->options.watch, note_parent, e);
 }
 
 bool forked_remain(const struct native *e, const struct native_process *p)

@@ -44,12 +44,13 @@ static void native_close(struct engine *engine)
 	if (!e)
 		return;
 	native_detach(engine);
+	if (e->is_attached)
+		e->options.watch->is_looked_at = false;
 	engine_close(e->interp);
 	for (size_t i = 0; i < e->process_count; i++)
 		native_process_close(e->processes[i]);
 	free(e->processes);
 	free(e->waiting.forked);
-	children_free(&e->children);
 	listener_close(&e->listener);
 	places_free(&e->left_out);
 	missed_free(&e->trail);
@@ -397,11 +398,6 @@ static void say_begun_untraced(const struct native *e, struct diag *d)
 		}
 }
 
-static void ignore(void *arg, pid_t pid)
-{
-	(void)arg, (void)pid;
-}
-
 static int add_sites(struct native *e, struct native_process *p, struct diag *d)
 {
 	struct native_left_out left = {0};
@@ -422,9 +418,7 @@ static int attach_process(struct native *e, struct diag *d)
 	int err = add_sites(e, e->processes[0], d);
 
 	if (!err)
-		err = children_look(&e->children, e->options.pid, false, 0, ignore, NULL);
-	if (!err && e->options.follow_forks)
-		err = children_leave(&e->children, e->options.pid);
+		err = programs_begin(e->options.watch);
 	if (!err)
 		err = native_arm(e, e->processes[0], d);
 	if (!err && e->options.agent_fd)
@@ -701,7 +695,7 @@ static void native_stats(struct engine *engine, struct run_stats *out)
 	out->untraced = e->unreached;
 	out->late = e->late;
 	out->uncleaned = e->uncleaned;
-	out->had_children = e->children.has_others;
+	out->had_children = e->options.watch->had_others;
 	if (e->is_stopped)
 		out->missed = missed_count(&e->trail, &out->missed_file);
 	out->waited = e->given_up + (e->store ? library_wait_given_up(e->store) : 0);
@@ -802,7 +796,7 @@ static void clean_children(struct native *e, uint64_t until)
 	struct cleaning c = {e, until};
 
 	if (e->is_attached)
-		children_each(&e->children, e->options.pid, clean_child, &c);
+		programs_each(e->options.watch, clean_child, &c);
 }
 
 /* The results of the run were printed before. */

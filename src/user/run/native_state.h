@@ -4,12 +4,12 @@
 #define NOPAL_USER_RUN_NATIVE_STATE_H
 
 #include "engine/engine.h"
-#include "watch/programs.h"
 #include "user/run/listener.h"
 #include "user/run/loads.h"
 #include "user/run/missed.h"
 #include "user/run/places.h"
 #include "user/run/process.h"
+#include "watch/programs.h"
 
 #define AGENTS_AT_ONCE 64
 
@@ -44,7 +44,6 @@ struct native {
 	/* The first is the one that was chosen, unless that cannot be traced, or not yet. */
 	struct native_process **processes;
 	size_t process_count, process_cap;
-	struct native_children children;
 	struct native_waiting waiting;
 	struct listener listener;
 	struct missed trail;

@@ -68,7 +68,7 @@ struct native_process *native_find_process(const struct native *e, pid_t pid)
 void native_say_untraced(struct native *e, pid_t pid, int err, const struct diag *said,
 			 struct diag *d)
 {
-	if (err == -ESRCH || !children_refuse(&e->children, pid) || e->unreached++)
+	if (err == -ESRCH || !programs_refuse(e->options.watch, pid) || e->unreached++)
 		return;
 	diag_warn(d, "user-mode-child", "process %d is not traced: %.*s", (int)pid,
 		  said->last ? (int)said->last->text.len : 0,
@@ -113,11 +113,11 @@ static int take_known(struct native *e, struct native_process *p, bool has_left,
  */
 static int take_new(struct native *e, pid_t pid, struct new_programs *new_programs)
 {
-	int err = children_take(&e->children, pid, take_program, new_programs);
+	int err = programs_take(e->options.watch, pid, take_program, new_programs);
 
 	if (err != -ESRCH || !native_agent_was_given(pid, e->options.agent))
 		return err;
-	return children_join(&e->children, pid, take_program, new_programs);
+	return programs_meet(e->options.watch, pid, take_program, new_programs);
 }
 
 static int take_agent(struct native *e, int fd, pid_t pid, struct diag *d)
@@ -156,7 +156,7 @@ static bool is_command_of_other(struct native *e, pid_t pid)
 		e->foreign = 0;
 	}
 	return e->foreign++ < FOREIGN_LOOKS &&
-	       (children_have(&e->children, pid) || descends_from(pid, e->options.pid));
+	       (watch_find(e->options.watch, pid) || descends_from(pid, e->options.pid));
 }
 
 static bool has_user_of(pid_t pid, uid_t uid)
@@ -234,10 +234,8 @@ static int look_at_descendants(struct native *e)
 	int err = e->options.follow_forks ? 0 : -ESRCH;
 
 	for (unsigned i = 0; i < w->agent_count && !err; i++)
-		err = children_came(&e->children, w->pids[i]);
-	return err != -ESRCH ? err
-			     : children_look(&e->children, e->options.pid, e->options.follow_forks,
-					     UINT64_MAX, NULL, NULL);
+		err = programs_came(e->options.watch, w->pids[i]);
+	return err != -ESRCH ? err : programs_look(e->options.watch, UINT64_MAX, NULL, NULL);
 }
 
 int native_answer_agents(struct native *e, struct diag *d)
@@ -261,6 +259,6 @@ int native_look_for_programs(struct native *e, struct diag *d)
 {
 	struct new_programs new_programs = {e, d, false, false};
 
-	return children_look(&e->children, e->options.pid, e->options.follow_forks,
-			     e->options.agent_fd ? PATIENCE : 0, take_program, &new_programs);
+	return programs_look(e->options.watch, e->options.agent_fd ? PATIENCE : 0, take_program,
+			     &new_programs);
 }
