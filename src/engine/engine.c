@@ -14,11 +14,21 @@ const char *engine_unreadable(const struct engine_ops *ops, const struct arch *a
 	return why || !ops->unreadable ? why : ops->unreadable(arch, o);
 }
 
+const char *engine_refuses(const struct engine *e, struct engine_task task)
+{
+	return e->ops->refuses ? e->ops->refuses(e, &task) : NULL;
+}
+
+int engine_note_kind(struct engine *e, enum watch_kind kind, struct diag *d)
+{
+	return engine_note(e, &(struct watch_event){.kind = kind}, d);
+}
+
 static int can_run_insn(const struct engine *e, const struct program *p, const struct insn *in,
 			const struct attach *at, struct arg_use use, struct diag *d)
 {
 	const struct operand reg = {.kind = OPERAND_REG, .size = 8, .reg = (uint8_t)in->imm};
-	const char *why = e->ops->undoable ? e->ops->undoable(e, p, in) : NULL;
+	const char *why = engine_refuses(e, (struct engine_task){.program = p, .insn = in});
 
 	if (why)
 		return diag_error_at(d, -ENOTSUP, "undoable", use.span,
@@ -47,7 +57,8 @@ static struct str site_name(const struct program *p, const struct attach *at)
 static int can_reach(const struct engine *e, const struct program *p, const struct clause *c,
 		     const struct attach *at, struct diag *d)
 {
-	const char *why = e->ops->unreachable ? e->ops->unreachable(e, c, at) : NULL;
+	const char *why =
+		engine_refuses(e, (struct engine_task){.program = p, .clause = c, .at = at});
 
 	if (!why)
 		return 0;

@@ -2,7 +2,8 @@
  * their sites, keeps the maps, and hands over records. One engine belongs to one thread. The
  * order of calls:
  *
- *   open, build, attach, enter (if held), any of (drain, run, map calls, extend), stop, any of
+ *   open, build, attach, note ENTERED (if held), any of (note, rearm, drain, run,
+ *   map calls, extend), stop, any of
  *   (drain, run, map calls), detach, any of (drain, map calls), close */
 #ifndef NOPAL_ENGINE_ENGINE_H
 #define NOPAL_ENGINE_ENGINE_H
@@ -47,7 +48,6 @@ struct engine_options {
 	struct buf *log; /* -v: lines about what was loaded, and how; NULL: none are kept */
 };
 
-typedef void waits_fn(void *arg, pid_t pid);
 typedef int record_fn(void *arg, struct str bytes); /* non-zero ends the drain and is returned */
 
 /* What an engine is to the rest: callers use the functions below. `maps` is the engine's own, and
@@ -55,6 +55,7 @@ typedef int record_fn(void *arg, struct str bytes); /* non-zero ends the drain a
 struct engine {
 	const struct engine_ops *ops;
 	struct map_store maps;
+	bool makes_wait; /* threads of traced processes may wait for it */
 	bool wants_news; /* by attach() and extend(): note() must hear of all traced processes, and
 			    of a command when it is at its entry point */
 	bool is_ended;	 /* by drain(): what is recorded has been played, no event will come */
@@ -65,53 +66,46 @@ struct engine {
 	uint64_t time;
 };
 
+/* What an engine is asked to do: to run this clause at this attachment. */
+struct engine_task {
+	const struct program *program;
+	const struct clause *clause;
+	const struct attach *at;
+	const struct insn *insn; /* only this instruction of it, wherever that runs */
+	const struct attach
+		*other; /* ... while another engine is here, which is in the same file,
+			   at the same site or so near that one instruction is at both */
+};
+
 struct engine_ops {
 	const char *name;
 	/* Why this engine cannot read an operand that operand_problem() has nothing against; NULL:
 	 * it can. A NULL function: it can read them all. */
 	const char *(*unreadable)(const struct arch *arch, const struct operand *o);
-	/* Why it cannot do what this instruction asks for; NULL: it can. A NULL function: it can do
-	 * all. */
-	const char *(*undoable)(const struct engine *e, const struct program *p,
-				const struct insn *in);
-	/* Why it has no events of this attachment for the clause; NULL: it has. A NULL function: it
-	 * has them all. */
-	const char *(*unreachable)(const struct engine *e, const struct clause *c,
-				   const struct attach *at);
-	/* May another engine be at `other`, which is in the same file, at the same site or so near
-	 * that one instruction is at both? A NULL function: yes. */
-	bool (*shares_site)(const struct engine *e, const struct attach *at,
-			    const struct attach *other);
+	/* Why it cannot do this; NULL: it can. A NULL function: it can do all. */
+	const char *(*refuses)(const struct engine *e, const struct engine_task *task);
 	int (*open)(const struct engine_options *options, struct engine **out, struct diag *d);
 	/* Load the program: afterwards it is known to run. The program must outlive the engine. */
 	int (*build)(struct engine *e, const struct program *p, struct diag *d);
 	int (*attach)(struct engine *e, struct diag *d);
-	/* The process of options.is_held is at the entry point of its program, of which nothing has
-	 * run yet: from now on unreachable() knows it, and extend() may be called. Optional. */
-	int (*enter)(struct engine *e, struct diag *d);
 	/* Attach the clauses of `p`, too, a program compiled from the same script: its formats,
 	 * names and spans continue those of the program before; maps that code uses have the same
 	 * types, the others take theirs from `p`. After an error none of its clauses is attached.
 	 */
 	int (*extend)(struct engine *e, const struct program *p, struct diag *d);
-	/* More is known in options.langs: take it. NULL: it has no use for it. */
-	void (*learn)(struct engine *e);
 	/* Detach and forget the clauses of the last extend(), which succeeded: another engine of
 	 * the same run could not take its part. Only once after each. */
 	void (*retract)(struct engine *e);
-	/* Call `fn` with each process that waits until its sites are traced, as one does that has
-	 * just loaded a library; false: there is none. The next rearm() sees to those that wait by
-	 * now, so what they have mapped can be made known by extend() before. NULL: none ever
-	 * waits. */
-	bool (*hear)(struct engine *e, waits_fn *fn, void *arg);
-	/* The kernel reports what a followed process has done. NULL: it is not interested. */
-	void (*note)(struct engine *e, const struct watch_event *news);
+	/* Something has happened to a process that is traced, or to the tracer; NULL: it is not
+	 * interested. 0, except of ENTERED, which comes once if options.is_held: from then on
+	 * refuses() knows the process, and extend() may be called. RUNTIMES: options.langs has
+	 * more. ASKS: processes that wait until their sites are traced, as one does that has just
+	 * loaded a library, are given to watch_wait(). The next rearm() sees to those, so what they
+	 * have mapped can be made known by extend() before. */
+	int (*note)(struct engine *e, const struct watch_event *event, struct diag *d);
 	/* Attach the uprobes again if the kernel's filter has lost the traced process. 1: it had,
 	 * and events between were missed; 0: no need. NULL: never needed. */
 	int (*rearm)(struct engine *e, struct diag *d);
-	/* Threads of traced processes may be waiting for the engine: it goes on, and is not gone.
-	 * To be called between pieces of work that take long. NULL: no thread waits. */
-	void (*beat)(struct engine *e);
 	/* Run clause number `clause` now, for each of its attachments of this kind, which is BEGIN,
 	 * END, SIGNAL or INTERVAL, and period; all but INTERVAL have 0. */
 	int (*run)(struct engine *e, enum attach_kind kind, uint64_t period, uint32_t clause,
@@ -134,6 +128,10 @@ struct engine_ops {
 
 /* Possible CPUs: numbers of CPUs are below this. */
 unsigned engine_cpus(void);
+/* Note an event that has no more to say than its kind. 0; what ENTERED returns, with a message. */
+int engine_note_kind(struct engine *e, enum watch_kind kind, struct diag *d);
+/* Why the engine cannot do this; NULL: it can. */
+const char *engine_refuses(const struct engine *e, struct engine_task task);
 /* Why the engine cannot read this operand; NULL: it can. */
 const char *engine_unreadable(const struct engine_ops *ops, const struct arch *arch,
 			      const struct operand *o);
@@ -150,13 +148,9 @@ int engine_can_run_all(const struct engine *e, const struct program *p, struct d
 /* clang-format off */
 static inline int engine_build(struct engine *e, const struct program *p, struct diag *d) { return e->ops->build(e, p, d); }
 static inline int engine_attach(struct engine *e, struct diag *d) { return e->ops->attach(e, d); }
-static inline int engine_enter(struct engine *e, struct diag *d) { return e->ops->enter ? e->ops->enter(e, d) : 0; }
 static inline int engine_extend(struct engine *e, const struct program *p, struct diag *d) { return e->ops->extend(e, p, d); }
-static inline void engine_learn(struct engine *e) { if (e->ops->learn) e->ops->learn(e); }
-static inline bool engine_hear(struct engine *e, waits_fn *fn, void *arg) { return e->ops->hear && e->ops->hear(e, fn, arg); }
-static inline void engine_note(struct engine *e, const struct watch_event *news) { if (e->ops->note) e->ops->note(e, news); }
+static inline int engine_note(struct engine *e, const struct watch_event *event, struct diag *d) { return e->ops->note ? e->ops->note(e, event, d) : 0; }
 static inline int engine_rearm(struct engine *e, struct diag *d) { return e->ops->rearm ? e->ops->rearm(e, d) : 0; }
-static inline void engine_beat(struct engine *e) { if (e->ops->beat) e->ops->beat(e); }
 static inline int engine_run(struct engine *e, enum attach_kind kind, uint64_t period, uint32_t clause, struct diag *d) { return e->ops->run(e, kind, period, clause, d); }
 static inline int engine_drain(struct engine *e, int timeout_ms, record_fn *fn, void *arg) { return e->ops->drain(e, timeout_ms, fn, arg); }
 static inline int engine_wait_fd(struct engine *e) { return e->ops->wait_fd(e); }

@@ -299,43 +299,21 @@ static int set_attach(struct engine *engine, struct diag *d)
 	return err || s->is_held ? err : say_sites(s, d);
 }
 
-static int set_enter(struct engine *engine, struct diag *d)
+/* What the first member reaches is known now. */
+static int divide_waiting(struct set *s, struct diag *d)
+{
+	s->is_held = false;
+	return s->waiting ? add_clauses(s, s->waiting, d) : say_sites(s, d);
+}
+
+static int set_note(struct engine *engine, const struct watch_event *event, struct diag *d)
 {
 	struct set *s = (struct set *)engine;
 	int err = 0;
 
-	s->is_held = false;
 	for (unsigned i = 0; i < s->count; i++)
-		err = err ? err : engine_enter(s->members[i], d);
-	if (err)
-		return err;
-	return s->waiting ? add_clauses(s, s->waiting, d) : say_sites(s, d);
-}
-
-static void set_learn(struct engine *engine)
-{
-	struct set *s = (struct set *)engine;
-
-	for (unsigned i = 0; i < s->count; i++)
-		engine_learn(s->members[i]);
-}
-
-static bool set_hear(struct engine *engine, waits_fn *fn, void *arg)
-{
-	struct set *s = (struct set *)engine;
-	bool any = false;
-
-	for (unsigned i = 0; i < s->count; i++)
-		any |= engine_hear(s->members[i], fn, arg);
-	return any;
-}
-
-static void set_note(struct engine *engine, const struct watch_event *news)
-{
-	struct set *s = (struct set *)engine;
-
-	for (unsigned i = 0; i < s->count; i++)
-		engine_note(s->members[i], news);
+		err = err ? err : engine_note(s->members[i], event, d);
+	return err || event->kind != PROCESS_ENTERED ? err : divide_waiting(s, d);
 }
 
 static int set_rearm(struct engine *engine, struct diag *d)
@@ -468,11 +446,6 @@ static void each_member(struct engine *engine, void (*act)(struct engine *e))
 		act(s->members[i]);
 }
 
-static void set_beat(struct engine *engine)
-{
-	each_member(engine, engine_beat);
-}
-
 static void set_stop(struct engine *engine)
 {
 	each_member(engine, engine_stop);
@@ -564,13 +537,9 @@ static const struct engine_ops set_ops = {
 	.name = "set",
 	.build = set_build,
 	.attach = set_attach,
-	.enter = set_enter,
 	.extend = set_extend,
-	.hear = set_hear,
 	.note = set_note,
 	.rearm = set_rearm,
-	.learn = set_learn,
-	.beat = set_beat,
 	.run = set_run,
 	.drain = set_drain,
 	.wait_fd = set_wait_fd,
@@ -603,6 +572,7 @@ int engine_set_open(const struct engine_ops *const *kinds, unsigned count,
 	for (; s->count < count && !err; s->count += !err) {
 		err = kinds[s->count]->open(options, &s->members[s->count], d);
 		s->engine.is_exposed |= !err && s->members[s->count]->is_exposed;
+		s->engine.makes_wait |= !err && s->members[s->count]->makes_wait;
 	}
 	if (err)
 		set_close(&s->engine);

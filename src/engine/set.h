@@ -61,7 +61,8 @@ struct set {
 int set_choose(struct set *s, const struct program *p, uint8_t *chosen, struct diag *d);
 /* Does the clause use the map, directly or by what it asks the session to do: print(@m)? */
 bool set_touches(const struct program *p, const struct clause *c, uint32_t map);
-/* Which member has the sites of a clause that the first was chosen for is known by enter(). */
+/* Which member has the sites of a clause that the first was chosen for is known when the
+ * command is at its entry point. */
 bool set_waits(const struct set *s, const struct clause *c, uint8_t member);
 
 /* Take what the members have, and hand over what can have nothing before it any more. As

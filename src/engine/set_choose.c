@@ -167,15 +167,16 @@ static bool is_disturbed(const struct set *s, const struct choice *c, uint32_t c
 	const struct engine *e = s->members[c->chosen[clause]];
 	const struct clause *mine = &c->p->clauses[clause];
 
-	for (uint32_t i = 0; i < c->p->clause_count && e->ops->shares_site; i++) {
+	for (uint32_t i = 0; i < c->p->clause_count && e->ops->refuses; i++) {
 		const struct clause *other = &c->p->clauses[i];
 
 		for (uint32_t k = 0; k < other->attach_count && c->chosen[i] > c->chosen[clause];
 		     k++)
 			for (uint32_t n = 0; n < mine->attach_count; n++)
 				if (is_near(&mine->attaches[n], &other->attaches[k]) &&
-				    !e->ops->shares_site(e, &mine->attaches[n],
-							 &other->attaches[k]))
+				    engine_refuses(
+					    e, (struct engine_task){.at = &mine->attaches[n],
+								    .other = &other->attaches[k]}))
 					return true;
 	}
 	return false;

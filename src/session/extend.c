@@ -144,7 +144,7 @@ static int extend_source(struct nopal_trace *t, const struct script_source *sour
 	const void *image = NULL;
 	int err = script_extend(t->script, source, &program, &image, d), report;
 
-	engine_beat(t->engine);
+	engine_note_kind(t->engine, TRACER_WORKS, NULL);
 	*more = err || program;
 	if (err || !program)
 		return err;
@@ -152,7 +152,7 @@ static int extend_source(struct nopal_trace *t, const struct script_source *sour
 		see_stacks(t, program);
 		err = engine_extend(t->engine, program, warned);
 	}
-	engine_beat(t->engine);
+	engine_note_kind(t->engine, TRACER_WORKS, NULL);
 	session_give_log(t);
 	report = report_extend(t->report, program) ?: session_note_program(t, program);
 	if (!err && !report) {
@@ -216,7 +216,7 @@ int session_attach_command(struct nopal_trace *t, struct diag *d)
 	if (!err)
 		session_open_watch(t, d);
 	if (!err)
-		err = engine_enter(t->engine, d);
+		err = engine_note_kind(t->engine, PROCESS_ENTERED, d);
 	t->images_held = false;
 	while (t->facts.needs_images && more && !err) {
 		err = extend_source(t, source, &more, d, d);
@@ -280,7 +280,7 @@ static void note_mapping(struct nopal_trace *t, const struct watch_event *event)
 
 void session_renew(struct nopal_trace *t, pid_t pid)
 {
-	engine_note(t->engine, &(struct watch_event){.kind = PROCESS_UNREPORTED, .pid = pid});
+	engine_note(t->engine, &(struct watch_event){.kind = PROCESS_UNREPORTED, .pid = pid}, NULL);
 }
 
 static void take_event(void *arg, const struct watch_event *event)
@@ -288,7 +288,7 @@ static void take_event(void *arg, const struct watch_event *event)
 	struct nopal_trace *t = arg;
 
 	if (t->pid ? watch_follows(&t->watch, event->pid) : event->kind != PROCESS_FORKED)
-		engine_note(t->engine, event);
+		engine_note(t->engine, event, NULL);
 	if (event->kind == PROCESS_UNREPORTED)
 		return;
 	if (t->facts.uses_stacks)
@@ -297,18 +297,11 @@ static void take_event(void *arg, const struct watch_event *event)
 	session_note_lang(t, event);
 }
 
-static void note_waiter(void *arg, pid_t pid)
-{
-	struct nopal_trace *t = arg;
-
-	watch_wait(&t->watch, pid);
-}
-
 void session_hear(struct nopal_trace *t)
 {
 	t->watch.waiting_count = 0;
 	if (t->state < SESSION_OVER) /* ORDER */
-		engine_hear(t->engine, note_waiter, t);
+		engine_note_kind(t->engine, TRACER_ASKS, NULL);
 	watch_take_waiting(&t->watch);
 }
 
@@ -319,7 +312,7 @@ void session_read_watch(struct nopal_trace *t)
 	if (t->watch.polls && t->state < SESSION_OVER) /* ORDER */
 		watch_poll(&t->watch);
 	lost = watch_read(&t->watch, take_event, t);
-	later_judge(&t->watch.later, clock_now() - (t->engine->ops->hear ? WAIT_NS : 0));
+	later_judge(&t->watch.later, clock_now() - (t->engine->makes_wait ? WAIT_NS : 0));
 	if (t->watch.reports)
 		session_renew_stacks(t, lost);
 }

@@ -31,7 +31,7 @@ void session_see_langs(struct nopal_trace *t)
 		lang_names_see(t->langs, t->pid);
 	else
 		processes_each(see_one, t->langs);
-	engine_learn(t->engine);
+	engine_note_kind(t->engine, PROCESS_RUNTIMES, NULL);
 }
 
 /* Every program with shared libraries maps this when it begins. */
@@ -55,5 +55,5 @@ void session_note_lang(struct nopal_trace *t, const struct watch_event *event)
 		lang_names_see(t->langs, event->pid);
 	else
 		return;
-	engine_learn(t->engine);
+	engine_note_kind(t->engine, PROCESS_RUNTIMES, NULL);
 }

@@ -213,7 +213,7 @@ static int attach_probes(struct nopal_trace *t, struct diag *d)
 	session_give_log(t);
 	if (err)
 		return err;
-	engine_beat(t->engine);
+	engine_note_kind(t->engine, TRACER_WORKS, NULL);
 	t->state = SESSION_ATTACHED;
 	t->was_attached = true;
 	/* Not before: attaching can take seconds where others detach, and the rings of the watch
@@ -236,7 +236,7 @@ static int attach_probes(struct nopal_trace *t, struct diag *d)
 		session_renew(t, t->pid);
 	for (size_t i = 0; t->pid && i < t->watch.count; i++) {
 		session_see_followed(t, i);
-		engine_beat(t->engine);
+		engine_note_kind(t->engine, TRACER_WORKS, NULL);
 	}
 	if (counts_late)
 		say_count(t);
@@ -247,7 +247,7 @@ static int attach_probes(struct nopal_trace *t, struct diag *d)
 		symbols_see(t->symbols, t->pid);
 	else if (t->facts.uses_stacks && !session_saw_names(t))
 		symbols_see_all(t->symbols);
-	engine_beat(t->engine);
+	engine_note_kind(t->engine, TRACER_WORKS, NULL);
 	if (t->options.command)
 		session_see_langs(t);
 	say_stopped(t, d);

@@ -6,8 +6,17 @@
 
 #include "base/str.h"
 
-/* UNREPORTED: there may be more that was not reported, in this process or (pid 0) in all. */
-enum watch_kind { PROCESS_MAPPED, PROCESS_FORKED, PROCESS_EXEC, PROCESS_ENDED, PROCESS_UNREPORTED };
+enum watch_kind {
+	PROCESS_MAPPED,
+	PROCESS_FORKED,
+	PROCESS_EXEC,
+	PROCESS_ENDED,
+	PROCESS_UNREPORTED, /* there may be more that was not reported, in it or (pid 0) in all */
+	PROCESS_ENTERED,    /* the command is at its entry point: nothing of its program has run */
+	PROCESS_RUNTIMES,   /* more is known of language runtimes */
+	TRACER_ASKS,	    /* a turn of the tracer begins: which processes wait for it? */
+	TRACER_WORKS,	    /* it goes on, after work that took long: none need give up waiting */
+};
 
 /* `path` is borrowed until the callback returns. */
 struct watch_event {

@@ -69,7 +69,7 @@ static void make_kinds(void)
 	blind = sighted = engine_interp;
 	blind.open = open_blind;
 	sighted.open = open_sighted;
-	blind.unreachable = sighted.unreachable = NULL;
+	blind.refuses = sighted.refuses = NULL;
 	blind.unreadable = refuse_registers;
 }
 
@@ -241,17 +241,18 @@ static void sites_of_a_run_that_grows_are_divided_too(void **state)
  * second site. */
 static bool is_entered;
 
-static const char *reach_first_site(const struct engine *e, const struct clause *c,
-				    const struct attach *at)
+static const char *reach_first_site(const struct engine *e, const struct engine_task *task)
 {
-	(void)e, (void)c;
-	return is_entered && at->offset == 0x20 ? "not reached here" : NULL;
+	(void)e;
+	return is_entered && !task->insn && !task->other && task->at->offset == 0x20
+		       ? "not reached here"
+		       : NULL;
 }
 
-static int enter(struct engine *e, struct diag *d)
+static int enter(struct engine *e, const struct watch_event *event, struct diag *d)
 {
 	(void)e, (void)d;
-	is_entered = true;
+	is_entered |= event->kind == PROCESS_ENTERED;
 	return 0;
 }
 
@@ -270,15 +271,15 @@ static void enter_two_sites(struct both *b, const char *kind, const char *more)
 		 "r0 = arg 0\n%sreturn\n",
 		 kind, more);
 	make_kinds();
-	blind.unreachable = reach_first_site;
-	blind.enter = enter;
+	blind.refuses = reach_first_site;
+	blind.note = enter;
 	is_entered = false;
 	*b = (struct both){0};
 	program_read(&b->t, text);
 	assert_int_equal(engine_set_open(kinds, 2, &held, &b->e, &b->d), 0);
 	assert_int_equal(engine_build(b->e, &b->t.program, &b->d), 0);
 	assert_int_equal(engine_attach(b->e, &b->d), 0);
-	assert_int_equal(engine_enter(b->e, &b->d), 0);
+	assert_int_equal(engine_note_kind(b->e, PROCESS_ENTERED, &b->d), 0);
 }
 
 static uint64_t fired(struct engine *e, uint32_t clause)

@@ -347,14 +347,14 @@ static int interp_drain(struct engine *engine, int timeout_ms, record_fn *fn, vo
 	return err ? err : count;
 }
 
-static const char *interp_unreachable(const struct engine *e, const struct clause *c,
-				      const struct attach *at)
+static const char *interp_refuses(const struct engine *e, const struct engine_task *task)
 {
-	bool is_recorded = ((const struct interp *)e)->options.events && at->kind == ATTACH_UPROBE;
+	bool has_events = ((const struct interp *)e)->options.events;
 
-	(void)c;
-	return attach_is_tracers(at) || is_recorded ? NULL
-						    : "it only plays recorded events, see --events";
+	if (task->insn || task->other || attach_is_tracers(task->at) ||
+	    (has_events && task->at->kind == ATTACH_UPROBE))
+		return NULL;
+	return "it only plays recorded events, see --events";
 }
 
 static int interp_wait_fd(struct engine *engine)
@@ -418,7 +418,7 @@ static void interp_dump(struct engine *engine, struct buf *out)
 
 const struct engine_ops engine_interp = {
 	.name = "interp",
-	.unreachable = interp_unreachable,
+	.refuses = interp_refuses,
 	.open = interp_open,
 	.build = interp_build,
 	.attach = interp_attach,

@@ -376,50 +376,36 @@ static bool is_armed_there(const struct native *e, const struct watch_event *new
 }
 
 /* Sites that were armed in the process are gone with its program. */
-static void note_exec(const struct native *e, pid_t pid)
+static void note_exec(struct native *e, pid_t pid, uint64_t time)
 {
+	missed_ended(&e->trail, pid);
+	programs_renew(e->options.watch, pid, time);
 	for (size_t i = 0; i < e->process_count; i++)
 		if (inject_pid(e->processes[i]->x) == pid && inject_has_ended(e->processes[i]->x))
 			e->processes[i]->has_execed = true;
 }
 
-void native_note(struct engine *engine, const struct watch_event *news)
+static void note_mapped(struct native *e, const struct watch_event *event)
 {
-	struct native *e = (struct native *)engine;
-	bool is_after = e->is_stopped && news->time >= e->stopped_at;
-	const struct attach *at = NULL;
+	bool is_after = e->is_stopped && event->time >= e->stopped_at;
+	const struct attach *at = is_after ? NULL : find_attach(e, event);
 
-	if (news->kind == PROCESS_UNREPORTED)
+	if (!at || is_armed_there(e, event))
 		return;
-	if (news->kind == PROCESS_FORKED) {
-		/* The child's parents may end before they are asked for it. */
-		programs_meet(e->options.watch, news->pid, NULL, NULL);
-		return;
-	}
-	if (news->kind != PROCESS_MAPPED)
-		missed_ended(&e->trail, news->pid);
-	else if (!is_after)
-		at = find_attach(e, news);
-	if (news->kind == PROCESS_EXEC) {
-		programs_renew(e->options.watch, news->pid, news->time);
-		note_exec(e, news->pid);
-	}
-	if (!at || is_armed_there(e, news))
-		return;
-	missed_mapped(&e->trail, news, at);
-	programs_meet(e->options.watch, news->pid, NULL,
+	missed_mapped(&e->trail, event, at);
+	programs_meet(e->options.watch, event->pid, NULL,
 		      NULL); /* without memory it counts as missed */
 }
 
 /* ---- who waits */
 
-bool native_hear(struct engine *engine, waits_fn *fn, void *arg)
+static void note_waiting(struct native *e)
 {
-	struct native *e = (struct native *)engine;
 	struct native_waiting *w = &e->waiting;
+	struct watch *watch = e->options.watch;
 
 	if (!e->is_attached || e->is_stopped)
-		return false;
+		return;
 	heartbeat(e->store);
 	listener_clear(&e->listener);
 	w->any_library = library_wait_is_asked(e->store, &w->asked);
@@ -427,14 +413,31 @@ bool native_hear(struct engine *engine, waits_fn *fn, void *arg)
 	/* Which of them it is that has loaded a library is not said. */
 	for (size_t i = 0; i < e->process_count && w->any_library; i++)
 		if (e->processes[i]->loader.waits && !inject_has_ended(e->processes[i]->x))
-			fn(arg, inject_pid(e->processes[i]->x));
+			watch_wait(watch, inject_pid(e->processes[i]->x));
 	if (w->any_library)
 		forked_hear(e);
 	for (size_t i = 0; i < w->forked_count; i++)
-		fn(arg, w->forked[i].pid);
+		watch_wait(watch, w->forked[i].pid);
 	for (unsigned i = 0; i < w->agent_count; i++)
-		fn(arg, w->pids[i]);
-	return w->any_library || w->agent_count;
+		watch_wait(watch, w->pids[i]);
+}
+
+int native_note(struct engine *engine, const struct watch_event *event, struct diag *d)
+{
+	struct native *e = (struct native *)engine;
+
+	switch (event->kind) {
+	case PROCESS_MAPPED: note_mapped(e, event); break;
+	/* The child's parents may end before they are asked for it. */
+	case PROCESS_FORKED: programs_meet(e->options.watch, event->pid, NULL, NULL); break;
+	case PROCESS_EXEC: note_exec(e, event->pid, event->time); break;
+	case PROCESS_ENDED: missed_ended(&e->trail, event->pid); break;
+	case PROCESS_ENTERED: return native_enter(e, d);
+	case TRACER_ASKS: note_waiting(e); break;
+	case TRACER_WORKS: native_beat(e); break;
+	default: break;
+	}
+	return 0;
 }
 
 /* Threads that have loaded a library. */

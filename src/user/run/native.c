@@ -165,7 +165,7 @@ static int native_open(const struct engine_options *options, struct engine **out
 
 	if (!e)
 		return diag_error(d, -ENOMEM, "no-memory", "out of memory");
-	e->engine = (struct engine){.ops = &engine_native, .is_exposed = true};
+	e->engine = (struct engine){.ops = &engine_native, .is_exposed = true, .makes_wait = true};
 	e->options = *options;
 	e->timer_fd = e->wait_fd = -1;
 	e->known = inject_known_new();
@@ -191,11 +191,8 @@ static bool has_first_numbers(pid_t pid)
 	return !stat(path, &st) && st.st_ino == FIRST_PIDS;
 }
 
-static const char *undoable(const struct engine *engine, const struct program *p,
-			    const struct insn *in)
+static const char *undoable(const struct native *e, const struct program *p, const struct insn *in)
 {
-	const struct native *e = (const struct native *)engine;
-
 	if (in->op == OP_BUILTIN && (in->imm == BUILTIN_INIT_PID || in->imm == BUILTIN_INIT_TID) &&
 	    !has_first_numbers(e->options.pid))
 		return "the process is in a pid namespace of its own, and only the kernel has the "
@@ -234,10 +231,9 @@ static bool needs_clock(const struct clause *c)
 	return false;
 }
 
-static const char *native_unreachable(const struct engine *engine, const struct clause *c,
-				      const struct attach *at)
+static const char *unreachable(const struct native *e, const struct clause *c,
+			       const struct attach *at)
 {
-	const struct native *e = (const struct native *)engine;
 	const char *why;
 
 	if (attach_is_tracers(at))
@@ -260,12 +256,22 @@ static const char *native_unreachable(const struct engine *engine, const struct 
 	return why;
 }
 
-static bool native_shares_site(const struct engine *engine, const struct attach *at,
-			       const struct attach *other)
+static bool shares_site(const struct native *e, const struct attach *at, const struct attach *other)
+{
+	return attach_is_tracers(at) || (chosen(e) && native_process_shares(chosen(e), at, other));
+}
+
+static const char *native_refuses(const struct engine *engine, const struct engine_task *task)
 {
 	const struct native *e = (const struct native *)engine;
 
-	return attach_is_tracers(at) || (chosen(e) && native_process_shares(chosen(e), at, other));
+	if (task->insn)
+		return undoable(e, task->program, task->insn);
+	if (task->other)
+		return shares_site(e, task->at, task->other)
+			       ? NULL
+			       : "a breakpoint would be in the instructions that it replaces";
+	return unreachable(e, task->clause, task->at);
 }
 
 /* ---- build, extend */
@@ -465,9 +471,8 @@ static bool has_sites(const struct native *e)
 }
 
 /* Where the process cannot be traced here, all its sites are another engine's. */
-static int native_enter(struct engine *engine, struct diag *d)
+int native_enter(struct native *e, struct diag *d)
 {
-	struct native *e = (struct native *)engine;
 	struct diag said = DIAG_INIT;
 	struct native_process *p;
 	int err = native_process_fits(e->options.pid, e->store, &said);
@@ -498,10 +503,8 @@ static bool is_used(void *arg, uint32_t map)
 	return false;
 }
 
-static void native_beat(struct engine *engine)
+void native_beat(const struct native *e)
 {
-	struct native *e = (struct native *)engine;
-
 	if (e->is_attached && !e->is_stopped)
 		heartbeat(e->store);
 }
@@ -512,7 +515,7 @@ static int extend_process(struct native *e, struct native_process *process, cons
 {
 	int err = inject_reread(process->x);
 
-	native_beat(&e->engine);
+	native_beat(e);
 	if (err == -ESRCH)
 		return 0;
 	if (!err)
@@ -646,7 +649,7 @@ static int native_drain(struct engine *engine, int timeout_ms, record_fn *fn, vo
 	int count;
 
 	native_clock_tick(e->store);
-	native_beat(engine);
+	native_beat(e);
 	native_langs_take(e);
 	if (read(e->timer_fd, &ticks, sizeof(ticks)) < 0 && errno != EAGAIN)
 		return -errno;
@@ -824,19 +827,14 @@ static void native_dump(struct engine *engine, struct buf *out)
 const struct engine_ops engine_native = {
 	.name = "native",
 	.unreadable = native_unreadable,
-	.undoable = undoable,
-	.unreachable = native_unreachable,
-	.shares_site = native_shares_site,
+	.refuses = native_refuses,
 	.open = native_open,
 	.build = native_build,
 	.attach = native_attach,
-	.enter = native_enter,
 	.extend = native_extend,
 	.retract = native_retract,
-	.hear = native_hear,
 	.note = native_note,
 	.rearm = native_rearm,
-	.beat = native_beat,
 	.run = native_run,
 	.drain = native_drain,
 	.wait_fd = native_wait_fd,

@@ -88,6 +88,10 @@ struct native {
 
 /* A process with none of the sites yet; the engine closes it. */
 int native_open_process(struct native *e, pid_t pid, struct native_process **out, struct diag *d);
+/* The command is at its entry point: as engine_ops.note. */
+int native_enter(struct native *e, struct diag *d);
+/* The tracer goes on, and is not gone: threads may wait for it. */
+void native_beat(const struct native *e);
 /* May a thread wait for us that has loaded a library? */
 bool native_listens(const struct native *e);
 /* Once a thread may wait, its wait makes wait_fd readable. */
@@ -152,10 +156,8 @@ void native_say_late(struct native *e, struct native_process *p, struct diag *d)
 /* Trace the files that are mapped by now; `is_early`: nothing of them has run. */
 int native_look_at_files(struct native *e, struct native_process *p, bool is_early, struct diag *d);
 
-/* As engine_ops.hear. */
-bool native_hear(struct engine *engine, waits_fn *fn, void *arg);
 /* As engine_ops.note. */
-void native_note(struct engine *engine, const struct watch_event *news);
+int native_note(struct engine *engine, const struct watch_event *event, struct diag *d);
 /* As engine_ops.rearm: what a turn of the loop looks at. */
 int native_rearm(struct engine *engine, struct diag *d);
 /* Files that were mapped while no thread waited, and of which nothing was said yet. */

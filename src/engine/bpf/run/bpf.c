@@ -146,13 +146,6 @@ static void bpf_close(struct engine *engine)
 
 /* ---- attach, run */
 
-static void bpf_learn(struct engine *engine)
-{
-	struct bpf_engine *e = (struct bpf_engine *)engine;
-
-	script_maps_learn(&e->world.script, e->options.langs);
-}
-
 static bool has_main_ended(const struct bpf_engine *e)
 {
 	for (unsigned i = 0; i < e->world.filter.count; i++)
@@ -267,16 +260,20 @@ static bool is_traced(const struct bpf_engine *e, pid_t pid)
 	return !is_confined(e);
 }
 
-static void bpf_note(struct engine *engine, const struct watch_event *news)
+static int bpf_note(struct engine *engine, const struct watch_event *event, struct diag *d)
 {
 	struct bpf_engine *e = (struct bpf_engine *)engine;
-	bool is_chosen = !news->pid && e->world.filter.count;
+	bool is_chosen = !event->pid && e->world.filter.count;
 
-	if (news->kind == PROCESS_UNREPORTED)
-		semaphores_raise(&e->semaphores, is_chosen ? e->world.filter.pids : &news->pid,
-				 is_chosen ? e->world.filter.count : news->pid != 0);
-	else if (news->kind == PROCESS_MAPPED && is_traced(e, news->pid))
-		semaphores_mapped(&e->semaphores, news->pid, news->inode, news->time);
+	(void)d;
+	if (event->kind == PROCESS_RUNTIMES)
+		script_maps_learn(&e->world.script, e->options.langs);
+	else if (event->kind == PROCESS_UNREPORTED)
+		semaphores_raise(&e->semaphores, is_chosen ? e->world.filter.pids : &event->pid,
+				 is_chosen ? e->world.filter.count : event->pid != 0);
+	else if (event->kind == PROCESS_MAPPED && is_traced(e, event->pid))
+		semaphores_mapped(&e->semaphores, event->pid, event->inode, event->time);
+	return 0;
 }
 
 /* Is a process lost to the kernel's filter: has another thread called exec, or has the main
@@ -348,7 +345,6 @@ const struct engine_ops engine_bpf = {
 	.build = bpf_build,
 	.attach = bpf_attach,
 	.extend = bpf_extend,
-	.learn = bpf_learn,
 	.retract = bpf_retract,
 	.note = bpf_note,
 	.rearm = bpf_rearm,
