@@ -23,7 +23,7 @@ struct engine_options {
 	const pid_t *pids; /* ... these, which live as long as the engine */
 	unsigned pid_count;
 	struct watch *watch; /* the processes of the run; lives as long as the engine */
-	bool is_held;	     /* `pid` has not called exec yet: enter() says when it has */
+	bool is_held;	     /* `pid` has not called exec yet: PROCESS_ENTERED says when */
 	bool follow_forks;  /* ... and the children it has from now on; then every process that runs
 			       the same file meets the breakpoints, which the kernel else puts
 			       into the traced process alone */
@@ -34,8 +34,6 @@ struct engine_options {
 	bool may_grow;	    /* extend() may be called */
 	bool data_later;    /* programs that extend the first may send data even if it does not */
 	bool detach_later;  /* detach() may leave slow closing to a child process */
-	int agent_fd;	    /* programs of -c come there before they run: user/run; 0: none */
-	const char *agent;  /* ... what these have in their environment: "NOPAL_AGENT=..." */
 	bool is_alone;	    /* no other engine can take what this one cannot trace */
 	const char *events; /* interp: the file of recorded events to play; NULL: interp_fire() */
 	/* For walks over user stacks; the engine may give it memory until it closes.

@@ -261,9 +261,9 @@ static void say_functions_missed(struct diag *d)
 /* Without the agent, programs that the command runs are noticed a moment later. */
 static int start_command(struct nopal_trace *t, struct diag *d)
 {
-	bool has_agent = session_may_use_native(t) && !native_agent_open(&t->agent);
-	char *const more[] = {has_agent ? t->agent.name.ptr : NULL, t->agent.preload.ptr,
-			      t->agent.asan.ptr, NULL};
+	struct agent_socket *a = &t->watch.agent;
+	bool has_agent = session_may_use_native(t) && !agent_open(a);
+	char *const more[] = {has_agent ? a->name.ptr : NULL, a->preload.ptr, a->asan.ptr, NULL};
 	int err = child_start(t->options.command, more, &t->child, d);
 	bool is_needed;
 
@@ -391,8 +391,6 @@ static struct engine_options engine_options_of(struct nopal_trace *t)
 		.data_later = t->facts.needs_images && t->facts.sends_data,
 		.detach_later = t->options.detach_later,
 		.is_alone = t->engines.count == 1,
-		.agent_fd = t->agent.fd > 0 ? t->agent.fd : 0,
-		.agent = t->agent.name.ptr,
 		.events = t->options.events,
 		.unwind = t->unwind,
 		.await_unwind = session_await_stacks,
@@ -537,7 +535,6 @@ int session_new(const struct nopal_trace_options *options, struct nopal_trace **
 
 	if (!t)
 		return -ENOMEM;
-	t->agent.fd = -1;
 	t->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = t->stop_fd < 0 ? -errno : 0; /* the run could not be stopped */
 	if (!err)
@@ -618,7 +615,6 @@ NOPAL_EXPORT void nopal_trace_close(struct nopal_trace *t)
 	engine_close(t->engine);
 	child_end(&t->child);
 	session_close_stacks(t);
-	native_agent_close(&t->agent);
 	report_free(t->report);
 	symbols_free(t->symbols);
 	lang_names_free(t->langs);

@@ -15,7 +15,6 @@
 #include "script/script.h"
 #include "symbols/symbols.h"
 #include "unwind/tables.h"
-#include "watch/agent_socket.h"
 #include "watch/watch.h"
 
 /* ---- child.c: The command of `-c`: started stopped, let go once everything is attached. It is a
@@ -120,10 +119,9 @@ struct nopal_trace {
 
 	pid_t pid; /* -p, or the command; 0: every process */
 	struct child child;
-	struct native_agent agent; /* that its programs load; fd -1: none */
-	struct str program_path;   /* of the command, when it has called exec; empty: none */
-	bool was_attached;	   /* its probes were armed */
-	unsigned rearms;	   /* how often the probes were attached again */
+	struct str program_path; /* of the command, when it has called exec; empty: none */
+	bool was_attached;	 /* its probes were armed */
+	unsigned rearms;	 /* how often the probes were attached again */
 	bool images_held;   /* the command has no images yet: probes in the kernel see its exec */
 	struct watch watch; /* the processes of the run */
 	uint64_t heard_at;  /* when the watch last had events, ns */

@@ -18,11 +18,11 @@ static int hash_file(void *arg, const struct mapped_file *file)
 /* Has it mapped other files since the last look? */
 static bool has_changed(struct watch_process *p, struct buf *text)
 {
-	uint64_t hash = 1, before = p->files;
+	uint64_t hash = FILES_NEW, before = p->files;
 
 	maps_each_file(p->pid, text, hash_file, &hash);
 	p->files = hash;
-	return before && hash != before;
+	return before != FILES_NEW && hash != before;
 }
 
 void watch_poll(struct watch *w)
@@ -35,7 +35,7 @@ void watch_poll(struct watch *w)
 	for (size_t i = 0; i < w->count; i++) {
 		struct watch_process *p = &w->all[i];
 
-		if (p->state != STATE_FOLLOWED || !has_changed(p, &text))
+		if (p->state != STATE_FOLLOWED || !p->files || !has_changed(p, &text))
 			continue;
 		w->images = IMAGES_ALL;
 		if (!watch_waits(w, p->pid))

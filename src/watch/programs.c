@@ -7,7 +7,6 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/proc.h"
-#include "watch/agent_socket.h"
 
 struct look {
 	struct watch *w;
@@ -19,17 +18,17 @@ struct look {
 /* It runs this program, as the look found. */
 static void note_program(const struct look *l, struct watch_process *p, uint64_t program)
 {
-	if (p->state == STATE_UNSEEN) /* its number is that of another process by now */
-		*p = (struct watch_process){.pid = p->pid};
-	if (p->state == STATE_REPORTED)
+	if (p->state != STATE_FOLLOWED && p->state != STATE_LEFT) { /* it was calling exec */
 		p->state = STATE_FOLLOWED;
+		p->program = 0;
+	}
 	p->look = l->w->look;
 	if (p->program == program)
 		return;
 	p->program = program;
 	p->since = l->now;
 	p->program_state =
-		l->patience && native_agent_is_expected(p->pid) ? PROGRAM_EXPECTED : PROGRAM_NEW;
+		l->patience && agent_is_expected(p->pid) ? PROGRAM_EXPECTED : PROGRAM_NEW;
 }
 
 static int look_at(void *arg, pid_t pid)

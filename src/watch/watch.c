@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/proc.h"
+#include "watch/missed.h"
 
 #define REST_NS 500000000u /* between two looks at everything */
 
@@ -35,13 +36,17 @@ int watch_add(struct watch *w, pid_t pid)
 		return 0;
 	if (!p && array_grow(w->all, w->count, w->cap))
 		return -ENOMEM;
-	p = p ? p : &w->all[w->count++];
+	if (p)
+		missed_ended(w, p);
+	else
+		p = &w->all[w->count++];
 	*p = (struct watch_process){.pid = pid};
 	return 0;
 }
 
 void watch_remove(struct watch *w, struct watch_process *p)
 {
+	missed_ended(w, p);
 	*p = w->all[--w->count];
 }
 
@@ -49,16 +54,25 @@ int watch_choose(struct watch *w, pid_t pid, bool has_children)
 {
 	w->pid = pid;
 	w->has_children = has_children;
-	return watch_add(w, pid);
+	if (watch_add(w, pid))
+		return -ENOMEM;
+	w->all->files = FILES_NEW;
+	return 0;
 }
 
 void watch_free(struct watch *w)
 {
 	reports_close(w->reports);
+	agent_close(&w->agent);
 	later_free(&w->later);
 	free(w->all);
 	free(w->waiting);
 	*w = (struct watch){0};
+}
+
+bool watch_has_agent(const struct watch *w)
+{
+	return w->agent.fd > 0;
 }
 
 /* ---- who waits */
@@ -77,17 +91,23 @@ void watch_wait(struct watch *w, pid_t pid)
 		w->waiting[w->waiting_count++] = pid;
 }
 
-/* Where nothing is reported, a child is followed from when its agent waits. */
+/* Where nothing is reported, the files of a child are searched from when its agent waits. */
+static void search_files(struct watch *w, pid_t pid)
+{
+	struct watch_process *p = watch_add(w, pid) ? NULL : watch_find(w, pid);
+
+	if (!p || p->files)
+		return;
+	p->files = FILES_NEW;
+	w->images = IMAGES_ALL;
+}
+
 void watch_take_waiting(struct watch *w)
 {
 	for (size_t i = 0; i < w->waiting_count; i++) {
-		pid_t pid = w->waiting[i];
-
-		if (w->polls && w->has_children && !watch_follows(w, pid)) {
-			watch_add(w, pid);
-			w->images = IMAGES_ALL;
-		}
-		later_waited(&w->later, pid);
+		if (w->polls && w->has_children)
+			search_files(w, w->waiting[i]);
+		later_waited(&w->later, w->waiting[i]);
 	}
 }
 
@@ -102,12 +122,23 @@ struct watch_reading {
 /* Where looks are made, too, one of them decides: the end may be that of the main thread alone. */
 static void end_process(struct watch *w, pid_t pid)
 {
-	struct watch_process *p = pid == w->pid ? NULL : watch_find(w, pid);
+	struct watch_process *p = watch_find(w, pid);
 
-	if (p && w->is_looked_at && p->state == STATE_FOLLOWED)
+	missed_ended(w, p);
+	if (!p || pid == w->pid)
+		return;
+	if (w->is_looked_at && p->state == STATE_FOLLOWED)
 		p->state = STATE_REPORTED;
-	else if (p)
+	else
 		watch_remove(w, p);
+}
+
+/* Did a look find the process before its fork was read? It may have ended by now. */
+static bool was_found(const struct watch *w, const struct watch_event *fork)
+{
+	const struct watch_process *p = watch_find(w, fork->pid);
+
+	return p && p->since >= fork->time;
 }
 
 static void take_event(void *arg, const struct watch_event *event)
@@ -115,7 +146,8 @@ static void take_event(void *arg, const struct watch_event *event)
 	const struct watch_reading *r = arg;
 	struct watch *w = r->w;
 
-	if (event->kind == PROCESS_FORKED && w->has_children && watch_follows(w, event->parent))
+	if (event->kind == PROCESS_FORKED && w->has_children && watch_follows(w, event->parent) &&
+	    !was_found(w, event))
 		watch_add(w, event->pid);
 	if (event->kind == PROCESS_MAPPED && w->wants_images && event->inode &&
 	    (!w->pid || watch_follows(w, event->pid)))

@@ -5,14 +5,15 @@
 #ifndef NOPAL_WATCH_WATCH_H
 #define NOPAL_WATCH_WATCH_H
 
+#include "watch/agent_socket.h"
 #include "watch/event.h"
 #include "watch/later.h"
 #include "watch/reports.h"
 
 enum watch_state {
 	STATE_FOLLOWED,
-	STATE_LEFT,	/* there before the run: neither it nor its children are followed */
-	STATE_UNSEEN,	/* a look did not find it; the kernel has not reported its end yet */
+	STATE_LEFT,   /* there before the run: neither it nor its children are followed */
+	STATE_UNSEEN, /* a look found no program of it, but no end is reported: it may call exec */
 	STATE_REPORTED, /* the kernel has, of its main thread: the next look decides */
 };
 
@@ -27,12 +28,16 @@ struct watch_process {
 	pid_t pid;
 	enum watch_state state;
 	enum program_state program_state;
-	uint64_t program; /* where its code begins, which is another address after each exec;
-			     0: not known */
-	uint64_t since;	  /* when it was first seen to run that, ns */
-	uint64_t look;	  /* the last one that found it; 0: none */
-	uint64_t files;	  /* a hash of what it had mapped when polled last; 0: it was not */
-	bool is_refused;  /* one of its programs could not be traced */
+	uint64_t program;   /* where its code begins, which is another address after each exec;
+			       0: not known */
+	uint64_t since;	    /* when it was first seen to run that, ns */
+	uint64_t look;	    /* the last one that found it; 0: none */
+	uint64_t files;	    /* a hash of what it had mapped when polled last; 0: it is not polled */
+#define FILES_NEW 1	    /* ... it is, from now on */
+	bool is_refused;    /* one of its programs could not be traced */
+	uint64_t traced_at; /* as far as it had files mapped then, ns */
+	uint64_t mapped_at; /* a file with probes, after that; 0: none was */
+	struct str mapped;  /* ... its path */
 };
 
 /* Which images the script's queries for sites are about; there are some to look at unless it is
@@ -52,12 +57,15 @@ struct watch {
 	bool is_looked_at; /* programs.h looks at the table */
 	bool had_others;   /* the chosen process has had children that are followed */
 	struct reports *reports;   /* NULL: there are none */
+	struct agent_socket agent; /* that programs of the command come to */
 	struct watch_process *all; /* owned */
 	size_t count, cap;
 	pid_t *waiting; /* in this turn, until what they have mapped is armed; owned */
 	size_t waiting_count, waiting_cap;
-	uint64_t look;	    /* number of the last one */
-	uint64_t polled_at; /* ns */
+	uint64_t missed;	/* processes that ended before their files were traced ... */
+	struct str missed_file; /* ... of the first */
+	uint64_t look;		/* number of the last one */
+	uint64_t polled_at;	/* ns */
 	enum images_wanted images;
 	struct later later; /* images that were mapped meanwhile */
 };
@@ -65,12 +73,15 @@ struct watch {
 /* The chosen process is in the table from now on. -ENOMEM. */
 int watch_choose(struct watch *w, pid_t pid, bool has_children);
 void watch_free(struct watch *w);
+/* May programs come to the agent's socket? */
+bool watch_has_agent(const struct watch *w);
 
 /* The row of a process; NULL. It stays until another is added. */
 struct watch_process *watch_find(const struct watch *w, pid_t pid);
 /* Is it followed, as far as the kernel has reported? Of a run of all processes none is. */
 bool watch_follows(const struct watch *w, pid_t pid);
-/* It is followed from now on, unless it was left before. -ENOMEM. */
+/* It is followed from now on, unless it was left before: one that has ended is another.
+ * -ENOMEM. */
 int watch_add(struct watch *w, pid_t pid);
 void watch_remove(struct watch *w, struct watch_process *p);
 

@@ -7,13 +7,14 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "user/run/missed.h"
+#include "watch/missed.h"
+
+#define LOOKS 256
 
 /* "map 7 3": process 7 maps a file with probes at time 3; "look 7 5": a look at it began at time 5;
  * "end 7": its program ended. */
-static void play(struct missed *t, const char *steps)
+static void play(struct watch *w, const char *steps)
 {
-	static const struct attach at = {.path = STR("/file")};
 	char word[8];
 	int pid, length;
 	unsigned time;
@@ -21,13 +22,14 @@ static void play(struct missed *t, const char *steps)
 	while (sscanf(steps, " %7s %d %u;%n", word, &pid, &time, &length) == 3) {
 		const struct watch_event news = {.pid = pid, .time = time};
 
+		assert_int_equal(watch_add(w, pid), 0);
 		steps += length;
 		if (!strcmp(word, "map"))
-			missed_mapped(t, &news, &at);
+			missed_mapped(w, &news, STR("/file"));
 		else if (!strcmp(word, "look"))
-			missed_looked(t, pid, time);
+			missed_looked(w, pid, time);
 		else
-			missed_ended(t, pid);
+			missed_ended(w, watch_find(w, pid));
 	}
 	assert_string_equal(steps, "");
 }
@@ -53,28 +55,30 @@ static void processes_are_missed_that_were_not_looked_at(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct missed t = {0};
+		struct watch w = {0};
 		struct str first;
 
-		play(&t, rows[i].steps);
-		if (missed_count(&t, &first) != rows[i].missed)
-			fail_msg("%s: %u", rows[i].steps, (unsigned)missed_count(&t, &first));
+		play(&w, rows[i].steps);
+		if (missed_count(&w, &first) != rows[i].missed)
+			fail_msg("%s: %u", rows[i].steps, (unsigned)missed_count(&w, &first));
 		assert_true(str_eq_text(first, rows[i].missed ? "/file" : ""));
-		missed_free(&t);
+		watch_free(&w);
 	}
 }
 
 static void news_come_after_many_looks(void **state)
 {
-	struct missed t = {0};
+	struct watch w = {0};
 	struct str first;
 
 	(void)state;
-	for (int i = 1; i <= MISSED_LOOKS; i++)
-		missed_looked(&t, i, 5);
-	play(&t, "map 1 3; end 1 9;");
-	assert_int_equal(missed_count(&t, &first), 0);
-	missed_free(&t);
+	for (int i = 1; i <= LOOKS; i++) {
+		assert_int_equal(watch_add(&w, i), 0);
+		missed_looked(&w, i, 5);
+	}
+	play(&w, "map 1 3; end 1 9;");
+	assert_int_equal(missed_count(&w, &first), 0);
+	watch_free(&w);
 }
 
 int main(void)

@@ -203,7 +203,7 @@ int native_look_at_files(struct native *e, struct native_process *p, bool is_ear
 	int err = look_at_files(e, p, is_early, d);
 
 	if (!err && was_there(p))
-		missed_looked(&e->trail, inject_pid(p->x), began);
+		missed_looked(e->options.watch, inject_pid(p->x), began);
 	return err;
 }
 
@@ -378,7 +378,7 @@ static bool is_armed_there(const struct native *e, const struct watch_event *new
 /* Sites that were armed in the process are gone with its program. */
 static void note_exec(struct native *e, pid_t pid, uint64_t time)
 {
-	missed_ended(&e->trail, pid);
+	missed_ended(e->options.watch, watch_find(e->options.watch, pid));
 	programs_renew(e->options.watch, pid, time);
 	for (size_t i = 0; i < e->process_count; i++)
 		if (inject_pid(e->processes[i]->x) == pid && inject_has_ended(e->processes[i]->x))
@@ -392,9 +392,8 @@ static void note_mapped(struct native *e, const struct watch_event *event)
 
 	if (!at || is_armed_there(e, event))
 		return;
-	missed_mapped(&e->trail, event, at);
-	programs_meet(e->options.watch, event->pid, NULL,
-		      NULL); /* without memory it counts as missed */
+	missed_mapped(e->options.watch, event, at->path);
+	programs_meet(e->options.watch, event->pid, NULL, NULL);
 }
 
 /* ---- who waits */
@@ -431,7 +430,6 @@ int native_note(struct engine *engine, const struct watch_event *event, struct d
 	/* The child's parents may end before they are asked for it. */
 	case PROCESS_FORKED: programs_meet(e->options.watch, event->pid, NULL, NULL); break;
 	case PROCESS_EXEC: note_exec(e, event->pid, event->time); break;
-	case PROCESS_ENDED: missed_ended(&e->trail, event->pid); break;
 	case PROCESS_ENTERED: return native_enter(e, d);
 	case TRACER_ASKS: note_waiting(e); break;
 	case TRACER_WORKS: native_beat(e); break;

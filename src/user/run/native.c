@@ -20,7 +20,6 @@
 #include "user/patch/known.h"
 #include "user/patch/map.h"
 #include "user/ptrace/tracee.h"
-#include "watch/agent_socket.h"
 #include "user/run/library_wait.h"
 #include "user/run/native.h"
 
@@ -53,7 +52,6 @@ static void native_close(struct engine *engine)
 	free(e->waiting.forked);
 	listener_close(&e->listener);
 	places_free(&e->left_out);
-	missed_free(&e->trail);
 	native_store_close(e->store);
 	inject_known_free(e->known);
 	if (e->wait_fd >= 0)
@@ -122,14 +120,14 @@ int native_open_process(struct native *e, pid_t pid, struct native_process **out
 static int open_waiting(struct native *e, struct diag *d)
 {
 	struct epoll_event event = {.events = EPOLLIN};
+	const struct watch *w = e->options.watch;
 	int err;
 
 	e->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	e->wait_fd = epoll_create1(EPOLL_CLOEXEC);
 	err = e->timer_fd < 0 || e->wait_fd < 0 ||
 	      epoll_ctl(e->wait_fd, EPOLL_CTL_ADD, e->timer_fd, &event) ||
-	      (e->options.agent_fd &&
-	       epoll_ctl(e->wait_fd, EPOLL_CTL_ADD, e->options.agent_fd, &event));
+	      (watch_has_agent(w) && epoll_ctl(e->wait_fd, EPOLL_CTL_ADD, w->agent.fd, &event));
 	return err ? diag_error(d, -errno, "no-timer", "cannot make a timer: %s", strerror(errno))
 		   : 0;
 }
@@ -215,7 +213,7 @@ static bool begins_untraced(const struct native *e, const struct attach *at)
 	if (!at->file || (chosen(e) && native_process_has(chosen(e), at)))
 		return false;
 	kind = file_kind(at->file);
-	return kind.is_program && !(e->options.agent_fd && kind.preloads);
+	return kind.is_program && !(watch_has_agent(e->options.watch) && kind.preloads);
 }
 
 /* Counting needs no time; records are ordered by theirs. */
@@ -427,11 +425,11 @@ static int attach_process(struct native *e, struct diag *d)
 		err = programs_begin(e->options.watch);
 	if (!err)
 		err = native_arm(e, e->processes[0], d);
-	if (!err && e->options.agent_fd)
-		err = native_agent_listen(e->options.agent_fd);
+	if (!err && watch_has_agent(e->options.watch))
+		err = agent_listen(e->options.watch);
 	if (err)
 		return err;
-	missed_looked(&e->trail, e->options.pid, began);
+	missed_looked(e->options.watch, e->options.pid, began);
 	judge_numbers(e, d);
 	say_begun_untraced(e, d);
 	return 0;
@@ -700,7 +698,7 @@ static void native_stats(struct engine *engine, struct run_stats *out)
 	out->uncleaned = e->uncleaned;
 	out->had_children = e->options.watch->had_others;
 	if (e->is_stopped)
-		out->missed = missed_count(&e->trail, &out->missed_file);
+		out->missed = missed_count(e->options.watch, &out->missed_file);
 	out->waited = e->given_up + (e->store ? library_wait_given_up(e->store) : 0);
 	if (e->has_left)
 		count_kept(e, out);

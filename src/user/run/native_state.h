@@ -6,9 +6,9 @@
 #include "engine/engine.h"
 #include "user/run/listener.h"
 #include "user/run/loads.h"
-#include "user/run/missed.h"
 #include "user/run/places.h"
 #include "user/run/process.h"
+#include "watch/missed.h"
 #include "watch/programs.h"
 
 #define AGENTS_AT_ONCE 64
@@ -46,7 +46,6 @@ struct native {
 	size_t process_count, process_cap;
 	struct native_waiting waiting;
 	struct listener listener;
-	struct missed trail;
 	const struct program **parts; /* the program, and its extensions */
 	size_t part_count, part_cap;
 	int timer_fd;		       /* readable when it is time to look at the rings */
@@ -72,8 +71,6 @@ struct native {
 	uint64_t langs;		       /* numbers of struct lang_place that were given */
 	uint64_t langs_taken;	       /* functions before this one are known */
 	bool agents_wait;	       /* more programs than were looked at in one turn */
-	uint64_t foreign_since;	       /* ns: the second in which `foreign` were looked at */
-	unsigned foreign;	       /* processes of other users that came to the socket */
 	uint64_t given_up;	       /* times that programs went on before they were looked at */
 	pid_t armed_pid;	       /* whose sites could not be restored at the end */
 	int armed_err;		       /* ... -errno */

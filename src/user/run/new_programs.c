@@ -3,24 +3,16 @@
 #include "user/run/native_state.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/proc.h"
 #include "user/patch/inject.h"
 #include "user/ptrace/tracee.h"
-#include "watch/agent_socket.h"
 #include "user/run/library_wait.h"
 
 #define PATIENCE 20000000u   /* ns until a program may be one without the agent */
 #define LATE_NS	 2000000000u /* ... and until it is one, on a busy machine */
-
-#define SECOND_NS	1000000000u
-#define FOREIGN_LOOKS	1000 /* processes of other users that are looked at in a second */
-#define FOREIGN_AT_ONCE 1024 /* ... that are sent away in one turn */
-#define DEPTH_MOST	128  /* of parents of parents */
 
 void native_say_late(struct native *e, struct native_process *p, struct diag *d)
 {
@@ -52,8 +44,8 @@ static void judge_new(const struct new_programs *n, struct native_process *p)
 	if (n->are_early)
 		return;
 	p->agent.late_at = clock_now();
-	if (p->count && (n->have_left || !n->e->options.agent_fd ||
-			 !native_agent_is_expected(inject_pid(p->x))))
+	if (p->count && (n->have_left || !watch_has_agent(n->e->options.watch) ||
+			 !agent_is_expected(inject_pid(p->x))))
 		native_say_late(n->e, p, n->d);
 }
 
@@ -92,7 +84,7 @@ static void take_program(void *arg, pid_t pid)
 	if (err && err != -EEXIST) {
 		native_say_untraced(e, pid, err, &said, n->d);
 		if (err != -ESRCH)
-			missed_looked(&e->trail, pid, began);
+			missed_looked(e->options.watch, pid, began);
 	}
 	if (!err) {
 		judge_new(n, p);
@@ -115,78 +107,25 @@ static int take_new(struct native *e, pid_t pid, struct new_programs *new_progra
 {
 	int err = programs_take(e->options.watch, pid, take_program, new_programs);
 
-	if (err != -ESRCH || !native_agent_was_given(pid, e->options.agent))
+	if (err != -ESRCH || !agent_was_given(e->options.watch, pid))
 		return err;
 	return programs_meet(e->options.watch, pid, take_program, new_programs);
 }
 
 static int take_agent(struct native *e, int fd, pid_t pid, struct diag *d)
 {
-	bool has_left = native_agent_has_left(fd);
+	bool has_left = agent_has_left(fd);
 	struct new_programs new_programs = {e, d, !has_left, has_left};
 	struct native_process *p = native_find_process(e, pid);
 	int err = p ? take_known(e, p, has_left, d) : take_new(e, pid, &new_programs);
 
 	/* If it has ended, what it was is not known any more. */
-	if (!p && native_agent_has_left(fd))
+	if (!p && agent_has_left(fd))
 		e->given_up += !err || !process_stat_number(pid, STAT_PROGRAM);
 	return err == -ENOMEM ? err : 0;
 }
 
-/* ---- who may come */
-
-static bool descends_from(pid_t pid, pid_t first)
-{
-	for (unsigned i = 0; i < DEPTH_MOST && pid > 1; i++) {
-		if (pid == first)
-			return true;
-		pid = (pid_t)process_stat_number(pid, STAT_PARENT);
-	}
-	return false;
-}
-
-/* Programs of other users may be the command's, too, if it has dropped its rights. There is no end
- * to those that are not: at most FOREIGN_LOOKS a second are looked at. */
-static bool is_command_of_other(struct native *e, pid_t pid)
-{
-	uint64_t now = clock_now();
-
-	if (now - e->foreign_since > SECOND_NS) {
-		e->foreign_since = now;
-		e->foreign = 0;
-	}
-	return e->foreign++ < FOREIGN_LOOKS &&
-	       (watch_find(e->options.watch, pid) || descends_from(pid, e->options.pid));
-}
-
-static bool has_user_of(pid_t pid, uid_t uid)
-{
-	struct stat st;
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	return !stat(path, &st) && st.st_uid == uid;
-}
-
-/* Any user may connect to the socket: who has nothing to do with the command is sent away before
- * anything is read of it, and does not count. -EAGAIN: no more are there; -EBUSY: there may be. */
-static int accept_ours(struct native *e, pid_t *pid)
-{
-	struct ucred who;
-	int one;
-
-	for (unsigned i = 0; i < FOREIGN_AT_ONCE; i++) {
-		one = native_agent_accept(e->options.agent_fd, &who);
-		if (one < 0)
-			return one;
-		*pid = who.pid;
-		if (who.uid == geteuid() || has_user_of(e->options.pid, who.uid) ||
-		    is_command_of_other(e, who.pid))
-			return one;
-		close(one);
-	}
-	return -EBUSY;
-}
+/* ---- who comes */
 
 /* At most AGENTS_AT_ONCE are looked at in one turn, and the others wait in the kernel. */
 void native_accept_agents(struct native *e)
@@ -194,8 +133,8 @@ void native_accept_agents(struct native *e)
 	struct native_waiting *w = &e->waiting;
 	int fd = 0;
 
-	while (e->options.agent_fd && fd >= 0 && w->agent_count < AGENTS_AT_ONCE) {
-		fd = accept_ours(e, &w->pids[w->agent_count]);
+	while (watch_has_agent(e->options.watch) && fd >= 0 && w->agent_count < AGENTS_AT_ONCE) {
+		fd = agent_accept(e->options.watch, &w->pids[w->agent_count]);
 		if (fd >= 0)
 			w->agents[w->agent_count++] = fd;
 	}
@@ -204,7 +143,7 @@ void native_accept_agents(struct native *e)
 
 static void let_go(struct native *e, int fd)
 {
-	e->given_up += native_agent_has_left(fd);
+	e->given_up += agent_has_left(fd);
 	close(fd);
 }
 
@@ -217,11 +156,11 @@ void native_stop_agents(struct native *e)
 
 	while (w->agent_count)
 		let_go(e, w->agents[--w->agent_count]);
-	if (!e->options.agent_fd)
+	if (!watch_has_agent(e->options.watch))
 		return;
-	native_agent_refuse(e->options.agent_fd);
+	agent_refuse(e->options.watch);
 	do {
-		fd = accept_ours(e, &pid);
+		fd = agent_accept(e->options.watch, &pid);
 		if (fd >= 0)
 			let_go(e, fd);
 	} while (fd != -EAGAIN);
@@ -259,6 +198,6 @@ int native_look_for_programs(struct native *e, struct diag *d)
 {
 	struct new_programs new_programs = {e, d, false, false};
 
-	return programs_look(e->options.watch, e->options.agent_fd ? PATIENCE : 0, take_program,
-			     &new_programs);
+	return programs_look(e->options.watch, watch_has_agent(e->options.watch) ? PATIENCE : 0,
+			     take_program, &new_programs);
 }
