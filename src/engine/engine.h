@@ -2,9 +2,9 @@
  * their sites, keeps the maps, and hands over records. One engine belongs to one thread. The
  * order of calls:
  *
- *   open, build, attach, note ENTERED (if held), any of (note, rearm, drain, run,
- *   map calls, extend), stop, any of
- *   (drain, run, map calls), detach, any of (drain, map calls), close */
+ *   open, build, attach, note ENTERED (if held), any of (note, rearm, drain, run, map calls,
+ *   extend), stop, any of (note, drain, run, map calls), detach, any of (note, drain, map
+ *   calls), close */
 #ifndef NOPAL_ENGINE_ENGINE_H
 #define NOPAL_ENGINE_ENGINE_H
 
