@@ -27,6 +27,7 @@ adds_up() {
 	done
 }
 
+# bats test_tags=deep
 @test "what comes between print and clear is in the next table, in the kernel" {
 	adds_up 60000
 }
@@ -72,7 +73,7 @@ adds_up() {
 		run timeout 60 "$NOPAL" stack -q -f folded $options -i 20ms ./storm:storm:event -c './storm 60000 3 7'
 		[ "$(echo "$output" | awk '{ n += $NF } END { print n }')" = 180000 ]
 		for command in count hist stack; do
-			run timeout 60 "$NOPAL" $command -q -f json $options -i 50ms -n 2 ./storm:storm:event $([ $command = hist ] && echo arg0) -c './storm 1000000000 1 1'
+			run timeout 60 "$NOPAL" $command -q -f json $options -i 300ms -n 2 ./storm:storm:event $([ $command = hist ] && echo arg0) -c './storm 1000000000 1 1'
 			[ "$status" = 0 ]
 			[ "$(echo "$output" | grep -c '"@"')" = 2 ]
 		done

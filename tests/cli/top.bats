@@ -133,9 +133,11 @@ shows() {
 	storm=$!
 	"$NOPAL" top -q -i 1 -d 5 ./tick >text &
 	top=$!
-	sleep 4.5
-	ticks=$(awk '{ print $14 + $15 }' /proc/$top/stat)
-	memory=$(awk '/VmHWM/ { print $2 }' /proc/$top/status)
+	# The last look while it runs.
+	while read -r now < <(awk 'FNR == 1 { ticks = $14 + $15 } /VmHWM/ { print ticks, $2 }' /proc/$top/stat /proc/$top/status 2>/dev/null); do
+		read -r ticks memory <<<"$now"
+		sleep 0.1
+	done
 	wait $top
 	kill $storm || true # it may have ended
 	cat text
