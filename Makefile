@@ -1,4 +1,4 @@
-# Nopal's one Makefile. `make` builds, `make check` installs what is missing and runs every test,
+# Nopal's one Makefile. `make` builds, `make check` installs what is missing and runs the tests,
 # `make demo` shows the tool at work. Useful variables: CC=clang, SAN=1 (address and undefined
 # sanitizers, built in build-san/), PREFIX, DESTDIR, V=1, CROSS_COMPILE=aarch64-linux-gnu- (built in
 # build-aarch64-linux-gnu/; scripts/cross brings the libraries for that, too).
@@ -187,9 +187,12 @@ check-kernels: all units targets
 	@scripts/deps check
 	$(Q)O=$(O) KERNELS=full tests/run kernels/amd64 kernels/newest kernels/arm64
 
-# User mode in programs of all kinds, thousands of sessions; `check` runs a part of this. SEED=N runs the same again.
-check-all: all bindings
+# Every test, those that `check` leaves out, too; then user mode in programs of all kinds, thousands of sessions, of which `check` runs
+# a part. SEED=N runs the same again.
+check-all:
 	@scripts/deps all
+	$(Q)$(MAKE) --no-print-directory build-tests
+	$(Q)O=$(O) SAN=$(SAN) ALL=1 MATRIX=full KERNELS=full tests/run
 	$(Q)O=$(O) SEED=$(SEED) LONGEST=20000 tests/run real/harmless
 
 # Fuzzers are only compiled here, so that they keep up with what they test.

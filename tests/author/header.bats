@@ -74,6 +74,7 @@ instructions() {
 }
 
 # clang++ without optimization had them in registers: an instruction each, and nothing to read in the note.
+# bats test_tags=deep
 @test "constants are constants, optimized or not" {
 	[ "$(uname -m)" = x86_64 ] || skip "has x86-64 operands"
 	for cc in $(installed gcc clang g++ clang++); do
@@ -143,6 +144,7 @@ instructions() {
 	done
 }
 
+# bats test_tags=deep
 @test "assembler files" {
 	[ "$(uname -m)" = x86_64 ] || skip "has x86-64 operands"
 	cat >probes.S <<-'END'
@@ -166,6 +168,7 @@ instructions() {
 	done
 }
 
+# bats test_tags=deep
 @test "probes inside asm statements, in C and C++" {
 	[ "$(uname -m)" = x86_64 ] || skip "has x86-64 operands"
 	for cc in $(installed gcc g++ clang clang++); do
@@ -231,6 +234,7 @@ write_cxx() {
 	END
 }
 
+# bats test_tags=deep
 @test "inline functions and templates of two files: as many notes as sites" {
 	write_cxx
 	for cc in $(installed g++ clang++); do
@@ -260,6 +264,7 @@ write_cxx() {
 	done
 }
 
+# bats test_tags=deep
 @test "a semaphore of a shared object, and of the program that uses it, are two" {
 	need_tracing
 	cat >lib.c <<-'END'
@@ -291,6 +296,7 @@ write_cxx() {
 	done
 }
 
+# bats test_tags=deep
 @test "functions that differ in nothing but their probes stay two under --icf" {
 	for ld in gold lld; do
 		command -v ld.$ld >/dev/null || continue
@@ -314,6 +320,7 @@ has_own_page() {
 	done
 }
 
+# bats test_tags=deep
 @test "semaphores shared a page of the file with data that lld makes read-only, and the kernel raised another word" {
 	cat >own.c <<-'END'
 		#include <nopal/sdt.h>
@@ -371,6 +378,7 @@ has_own_page() {
 	fi
 }
 
+# bats test_tags=deep
 @test "the base stays under --gc-sections" {
 	for ld in bfd gold lld; do
 		command -v ld.$ld >/dev/null || continue
@@ -387,6 +395,7 @@ has_own_page() {
 }
 
 # Programs that libbpf's header takes, and SystemTap's where its compiler can: these were errors, or half a value.
+# bats test_tags=deep
 @test "structs, unions, complex and 16-byte values of any size are arguments" {
 	cat >whole.c <<-'END'
 		#define SDT_USE_VARIADIC
@@ -426,6 +435,7 @@ has_own_page() {
 	done
 }
 
+# bats test_tags=deep
 @test "a struct, a union and a long double are traced by their address" {
 	need_tracing
 	cat >whole.c <<-'END'
@@ -464,6 +474,7 @@ has_own_page() {
 	"$NOPAL" list -v ./whole | grep -q 'arg0  24 bytes at '
 }
 
+# bats test_tags=deep
 @test "an argument of 400,000 bytes is refused, with a message to read" {
 	for cc in $(installed gcc clang g++ clang++); do
 		std=c99 # glibc's _Static_assert of C99 has no text
@@ -504,6 +515,7 @@ has_own_page() {
 	compile gcc -c -o bits.o <<<"${text/s->a, s->b/+s->a, +s->b}"
 }
 
+# bats test_tags=deep
 @test "too many arguments, or no name: the error says so" {
 	many=1,2,3,4,5,6,7,8,9,10,11,12,13
 	for cc in $(installed gcc clang g++ clang++); do
@@ -522,6 +534,7 @@ has_own_page() {
 	done
 }
 
+# bats test_tags=deep
 @test "names with quotes and dashes are taken as SystemTap's header takes them" {
 	compile gcc -o names <<-'END'
 		#include <sys/sdt.h>
@@ -533,6 +546,7 @@ has_own_page() {
 	[[ "$output" == *'real:two__words'* ]]
 }
 
+# bats test_tags=deep
 @test "what glibc and libstdc++ do with the header" {
 	for cc in $(installed gcc g++); do
 		compile $cc -Wall -Werror -c -o glibc.o <<-'END'
@@ -558,6 +572,7 @@ has_own_page() {
 	done
 }
 
+# bats test_tags=deep
 @test "a loop that waits for a semaphore ends" {
 	need_tracing
 	for cc in $(installed gcc clang); do
@@ -579,6 +594,7 @@ has_own_page() {
 	done
 }
 
+# bats test_tags=deep
 @test "usdt.h: semaphores of their own, shared, and none" {
 	for cc in $(installed gcc g++ clang clang++); do
 		for std in 99 17; do
@@ -606,6 +622,7 @@ has_own_page() {
 	done
 }
 
+# bats test_tags=deep
 @test "every face, every dialect, not a warning, from a plain -I" {
 	text='#include <nopal/sdt.h>
 	#include <usdt.h>
@@ -645,6 +662,7 @@ has_own_page() {
 	done
 }
 
+# bats test_tags=deep
 @test "runtime.h: every dialect, not a warning, from a plain -I" {
 	text='#include <nopal/runtime.h>
 	struct bits { unsigned a : 3; int b : 5; };
@@ -682,6 +700,7 @@ has_own_page() {
 }
 
 # clang had words about each of these: internal linkage, __func__ "outside" of a function, static in inline.
+# bats test_tags=deep
 @test "unnamed namespaces, __func__, inline functions that others see: not a warning" {
 	for cc in $(installed gcc clang); do
 		for std in c99 c11 gnu17 c2x; do
@@ -717,6 +736,7 @@ has_own_page() {
 	done
 }
 
+# bats test_tags=deep
 @test "objects of both headers link, also by way of ld -r, stripped, static" {
 	theirs=$(find /usr/include -path '*sys/sdt.h' | head -1)
 	[ -n "$theirs" ] || skip "needs systemtap-sdt-dev"
@@ -746,6 +766,7 @@ has_own_page() {
 	done
 }
 
+# bats test_tags=deep
 @test "32 bits: a constant float as a later argument was at a symbol of the compiler that is in no table" {
 	[ "$(uname -m)" = x86_64 ] || skip "needs x86-64"
 	local cc level rest

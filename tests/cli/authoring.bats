@@ -39,6 +39,7 @@ probes() {
 	[ "$(probes shop)" = "shop:order__done shop:order__start " ]
 }
 
+# bats test_tags=deep
 @test "CMake builds the shop" {
 	command -v cmake >/dev/null || skip "no cmake here"
 	take shop.d
@@ -50,6 +51,7 @@ probes() {
 	[ "$(probes build/shop)" = "shop:order__done shop:order__start " ]
 }
 
+# bats test_tags=deep
 @test "Meson builds the shop" {
 	command -v meson >/dev/null || skip "no meson here"
 	command -v ninja >/dev/null || skip "no ninja here: ninja-build"

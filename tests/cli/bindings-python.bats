@@ -76,6 +76,7 @@ usdt::values:done { exit() }'
 	[ "$status" = 0 ]
 }
 
+# bats test_tags=deep
 @test "python: firstProbe says that it fired only while nopal traces it" {
 	need_tracing
 	start_python "$HERE/examples/first_probe.py" 0.05
@@ -87,6 +88,7 @@ usdt::values:done { exit() }'
 	wait_for_silence "$said"
 }
 
+# bats test_tags=deep
 @test "python: firstProbe says that it fired only while bpftrace traces it" {
 	need_tracing
 	need_program bpftrace
@@ -113,6 +115,7 @@ usdt::values:done { exit() }'
 	diff "$output_file" <(expected_values)
 }
 
+# bats test_tags=deep
 @test "python: values of every type arrive exactly in bpftrace" {
 	need_tracing
 	need_program bpftrace
@@ -122,6 +125,7 @@ usdt::values:done { exit() }'
 	diff <(sed '/^$/d' got) <(expected_values)
 }
 
+# bats test_tags=deep
 @test "python: floats, counted and long strings arrive exactly in nopal" {
 	need_tracing
 	start_python "$HERE/tests/values.py"
@@ -152,6 +156,7 @@ long_texts() {
 	"$PYTHON" -c 'print("x" * 65535 + "y", "ä" * 32767 + "yz", sep="\n")'
 }
 
+# bats test_tags=deep
 @test "python: 64 KiB arrive whole in nopal, and add up in bpftrace" {
 	need_tracing
 	start_python "$HERE/tests/values.py"
@@ -173,6 +178,7 @@ long_texts() {
 	END
 }
 
+# bats test_tags=deep
 @test "python: values of every type arrive exactly in gdb" {
 	start_python "$HERE/tests/values.py"
 	numbers='$_probe_arg0, $_probe_arg1, $_probe_arg2, $_probe_arg3'
@@ -224,6 +230,7 @@ usdt::adapters:function__return { printf("< %s %d\n", str(arg1), arg3) }
 usdt::adapters:done { exit() }'
 
 # All versions of Python here: the same extension, sys.monitoring or sys.setprofile.
+# bats test_tags=deep
 @test "python: spans, log records and function calls, in every Python here" {
 	need_tracing
 	for PYTHON in /usr/bin/python3 python3.9 python3.1{0,1,2,3,4} "$(pyenv root 2>/dev/null)"/versions/3.*/bin/python3; do
@@ -236,6 +243,7 @@ usdt::adapters:done { exit() }'
 	done
 }
 
+# bats test_tags=deep
 @test "python: a span's id pairs entry and return across threads, tasks and generators" {
 	need_tracing
 	start_python "$HERE/tests/spans.py"
@@ -253,6 +261,7 @@ usdt::adapters:done { exit() }'
 	awk '/^entry/ { open[++top] = $2 } /^return/ { if (open[top--] != $2) crossed = 1 } END { exit !crossed }' "$output_file"
 }
 
+# bats test_tags=deep
 @test "python: gdb stops at a probe and reads its arguments" {
 	need_program gdb
 	start_python "$HERE/examples/first_probe.py" 0.05
@@ -262,6 +271,7 @@ usdt::adapters:done { exit() }'
 	[[ $output == *"My little probe 2"* ]]
 }
 
+# bats test_tags=deep
 @test "python: the server's spans, records and calls" {
 	need_tracing
 	need_program curl
@@ -288,6 +298,7 @@ usdt::adapters:done { exit() }'
 	END
 }
 
+# bats test_tags=deep
 @test "python: one wheel for all versions" {
 	"$PYTHON" -c 'import wheel' 2>/dev/null || skip "needs python3-wheel"
 	cd "$HERE"
@@ -304,6 +315,7 @@ usdt::adapters:done { exit() }'
 	grep -qx "Author: The Nopal authors" "$BATS_TEST_TMPDIR"/unpacked/*/METADATA
 }
 
+# bats test_tags=deep
 @test "python: the source distribution builds by itself" {
 	cd "$HERE"
 	"$PYTHON" setup.py -q egg_info --egg-base "$BATS_TEST_TMPDIR" sdist --dist-dir "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/log" 2>&1 ||
@@ -316,6 +328,7 @@ usdt::adapters:done { exit() }'
 	PYTHONPATH=$BATS_TEST_TMPDIR/lib "$PYTHON" -c 'import nopal; nopal.Provider("x").probe("y", int)'
 }
 
+# bats test_tags=deep
 @test "python: the types hold for mypy" {
 	need_program mypy
 	run mypy --strict --cache-dir "$BATS_TEST_TMPDIR/mypy" "$HERE/src/nopal" "$HERE/src/stapsdt"
@@ -323,6 +336,7 @@ usdt::adapters:done { exit() }'
 	[ "$status" = 0 ]
 }
 
+# bats test_tags=deep
 @test "python: a provider that is made after the tracer began is traced, with texts" {
 	need_tracing
 	start_tracer 'usdt:*:pylate:request { printf("%s %d\n", str(arg0), arg1); exit() }' -q
@@ -338,6 +352,7 @@ usdt::adapters:done { exit() }'
 	grep -qx 'late 7' "$output_file"
 }
 
+# bats test_tags=deep
 @test "python: spans of one event loop overlap, and nopal latency pairs them by their id" {
 	cat >"$BATS_TEST_TMPDIR/loop.py" <<-'END'
 		import asyncio, os, nopal

@@ -124,6 +124,7 @@ ${line#"${line:0:$((${#field} + 2))}"}" ;;
 	check_cases "$ROOT/tests/cases/commands/formats.txt" 14
 }
 
+# bats test_tags=deep
 @test "the command lines of bcc's tools" {
 	need_tracing
 	private calls >/dev/null

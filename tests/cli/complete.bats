@@ -81,6 +81,7 @@ typed() {
 	grep -qF -- "$4" screen
 }
 
+# bats test_tags=deep
 @test "bash completes in a terminal" {
 	typed 'bash --norc' ". $ROOT/completions/nopal.bash" 'nopal doc' 'nopal doctor'
 	typed 'bash --norc' ". $ROOT/completions/nopal.bash" 'nopal count ./tick:tick:w' './tick:tick:word'
@@ -88,6 +89,7 @@ typed() {
 	typed 'bash --norc' ". $ROOT/completions/nopal.bash" 'nopal list ti' 'nopal list tick'
 }
 
+# bats test_tags=deep
 @test "zsh completes in a terminal" {
 	local start="fpath=($ROOT/completions \$fpath); autoload -U compinit; compinit -u -d $PWD/dump"
 	typed 'zsh -f' "$start" 'nopal doc' 'nopal doctor'

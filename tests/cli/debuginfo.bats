@@ -81,6 +81,7 @@ make_structs() {
 	"$@" -w structs.c -o structs
 }
 
+# bats test_tags=deep
 @test "structs that are passed by value, in registers and on the stack" {
 	[ "$(uname -m)" = x86_64 ] || skip "needs x86-64"
 	need_program clang
@@ -147,6 +148,7 @@ make_structs() {
 	says unreadable-arg "it was passed in a vector register, which the kernel's tracers cannot see" <<<"$output"
 }
 
+# bats test_tags=deep
 @test "other compilers and options say the same" {
 	need_program gcc
 	need_program clang

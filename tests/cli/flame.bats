@@ -27,6 +27,7 @@ browse() {
 	[ "$("$NOPAL" flame -t shop <folded | data - | cmp - json && echo same)" = same ]
 }
 
+# bats test_tags=deep
 @test "a name cannot become markup, and no line is guessed at" {
 	printf 'main;</script><img src=x onerror=alert(1)>;@NONCE@;"\\\\ 3\nmain;\xff\x1b[31m 2\nno number\n;x -1\n 7\na 99999999999999999999\n' >hostile
 	run "$NOPAL" flame -o page.html -t '</title>@DATA@' hostile
@@ -41,6 +42,7 @@ browse() {
 	[ "$(browse page.html | sed -n 's/^status: //p')" = "all – 5 events, 100.00 %" ]
 }
 
+# bats test_tags=deep
 @test "a browser draws, searches and zooms" {
 	need_program chromium
 	"$NOPAL" flame -t 'shop & co' -u calls -o page.html folded
@@ -49,6 +51,7 @@ browse() {
 	[ "$(browse 'page.html#zoom=exec' | grep status)" = "status: exec – 55 calls, 59.78 %" ]
 }
 
+# bats test_tags=deep
 @test "a browser says which functions were inlined" {
 	need_program chromium
 	printf 'main;run;parse_[i] 3\nmain;parse 1\n' >folded

@@ -55,6 +55,7 @@ setup() {
 	[ "$output" = 'usdt:$1:a:b, i:s:$2 { print($9) }' ]
 }
 
+# bats test_tags=deep
 @test "the tools of bpftrace stay the same programs" {
 	tools=$(ls /usr/sbin/*.bt 2>/dev/null) || skip "needs the scripts of Debian's bpftrace"
 	for tool in $tools; do

@@ -29,6 +29,7 @@ hardened() {
 	readelf -Wd "$BUILD/nopal" | grep -q 'FLAGS_1.*PIE'
 }
 
+# bats test_tags=deep
 @test "what is installed is as hard as what is built" {
 	make -s -C "$ROOT" install O="${O:-build}" DESTDIR="$BATS_TEST_TMPDIR/root" PREFIX=/usr >/dev/null
 	for file in bin/nopal lib/libnopal.so lib/libnopal-runtime.so lib/libstapsdt.so; do
@@ -37,6 +38,7 @@ hardened() {
 	readelf -Wd "$BATS_TEST_TMPDIR/root/usr/bin/nopal" | grep -q 'FLAGS_1.*PIE'
 }
 
+# bats test_tags=deep
 @test "libbpf was asked for by pkg-config and the linker, and not used" {
 	[ "$(grep -c lbpf "$ROOT/packaging/nopal.pc.in")" = 0 ]
 	[ "$(readelf -Wd "$BUILD/libnopal.so" | grep -c libbpf)" = 0 ]

@@ -41,6 +41,7 @@ installed() {
 	[[ "$output" == *"nothing to uninstall"* ]]
 }
 
+# bats test_tags=deep
 @test "dtrace and sys/sdt.h of another package were replaced without a word" {
 	mkdir -p "$prefix/bin" "$prefix/include/sys"
 	echo theirs >"$prefix/bin/dtrace"
@@ -64,6 +65,7 @@ installed() {
 	"$prefix/bin/dtrace" --help | grep -q '^usage: dtrace'
 }
 
+# bats test_tags=deep
 @test "a package's file is named with the package" {
 	dpkg -S /usr/bin/dtrace >/dev/null 2>&1 || skip "no package has /usr/bin/dtrace"
 	prefix=/usr

@@ -46,6 +46,7 @@ adds_up() {
 	done
 }
 
+# bats test_tags=deep
 @test "no value that is the largest of its interval falls between two" {
 	for options in '' --user; do
 		for value in 'max(arg0)' 'min(arg0)' 'avg(arg0)' 'stats(arg0)' '(arg0, 1)' 'str("abc")'; do
@@ -55,6 +56,7 @@ adds_up() {
 	done
 }
 
+# bats test_tags=deep
 @test "average and total of intervals are of the same events" {
 	for options in '' --user; do
 		for key in '' '[arg1]'; do

@@ -46,6 +46,7 @@ start_java() {
 	done
 }
 
+# bats test_tags=deep
 @test "the names of a JVM's functions are there for ustack, whenever they are asked for" {
 	need_tracing
 	start_java java -XX:+PreserveFramePointer -cp . Busy
@@ -65,6 +66,7 @@ start_java() {
 	[ "$(cat said)" = compiled ]
 }
 
+# bats test_tags=deep
 @test "without frame pointers, that is said; each user asks the own JVM, and root all of them" {
 	need_program setpriv
 	[ "$(id -u)" = 0 ] || skip "needs root, to become other users"
@@ -84,6 +86,7 @@ start_java() {
 	[ "$(stat -c %u /tmp/perf-$java.map)" = 65534 ]
 }
 
+# bats test_tags=deep
 @test "a JVM in namespaces of its own writes to its own folder" {
 	[ "$(id -u)" = 0 ] || skip "needs root, for namespaces"
 	need_program unshare
@@ -102,6 +105,7 @@ start_java() {
 	[ ! -e /tmp/perf-1.map ]
 }
 
+# bats test_tags=deep
 @test "a JVM that cannot be asked is left alone" {
 	start_java java -XX:+DisableAttachMechanism -cp . Busy
 	run "$NOPAL" lang --perf-map $java

@@ -63,6 +63,7 @@ check_python() {
 	check_python /usr/bin/python3 200
 }
 
+# bats test_tags=deep
 @test "python: other versions" {
 	local tried=
 	for python in python3.9 python3.10 python3.11 python3.12 python3.13; do
@@ -135,6 +136,7 @@ END
 	end_chain
 }
 
+# bats test_tags=deep
 @test "node and the jvm: how ustack names their code" {
 	need_program node
 	need_program java

@@ -16,6 +16,7 @@ teardown() {
 	rm -rf "${work-}"
 }
 
+# bats test_tags=deep
 @test "python: a thread, a recursion of 200, a generator, async code, a child of fork; random chains of calls" {
 	local python tried=
 	for python in /usr/bin/python3 python3.9 python3.10 python3.11 python3.12 python3.13; do
@@ -28,18 +29,21 @@ teardown() {
 	[ "$tried" ] || skip "needs Python"
 }
 
+# bats test_tags=deep
 @test "php: methods, a generator, a recursion of 200; random chains of calls" {
 	need_program php
 	php_stacks php
 	php_exact php
 }
 
+# bats test_tags=deep
 @test "ruby: a thread, blocks, a recursion of 200, a child of fork; random chains of calls" {
 	need_program ruby
 	ruby_stacks ruby
 	ruby_exact ruby
 }
 
+# bats test_tags=deep
 @test "perl: subs, a sort block, a recursion of 200, a child of fork; random chains of calls" {
 	need_perl
 	perl_stacks perl

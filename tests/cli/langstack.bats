@@ -26,16 +26,19 @@ interpreters() {
 	python_exact /usr/bin/python3
 }
 
+# bats test_tags=deep
 @test "random chains of calls are what php itself says" {
 	need_program php
 	php_exact php
 }
 
+# bats test_tags=deep
 @test "random chains of calls are what perl itself says" {
 	need_perl
 	perl_exact perl
 }
 
+# bats test_tags=deep
 @test "random chains of calls are what ruby itself says" {
 	need_program ruby
 	ruby_exact ruby
@@ -47,6 +50,7 @@ interpreters() {
 }
 
 # The first moments of a process are of an unknown runtime, if its program is in none of the usual places.
+# bats test_tags=deep
 @test "python: other versions have the same stacks" {
 	local tried=
 	export WAIT=0.5
@@ -60,16 +64,19 @@ interpreters() {
 	[ "$tried" ] || skip "needs another version of Python"
 }
 
+# bats test_tags=deep
 @test "php: methods, a generator, a recursion of 200" {
 	need_program php
 	php_stacks php
 }
 
+# bats test_tags=deep
 @test "ruby: a thread, blocks, a recursion of 200, a child of fork" {
 	need_program ruby
 	ruby_stacks ruby
 }
 
+# bats test_tags=deep
 @test "perl: subs, a sort block, a recursion of 200, a child of fork" {
 	need_perl
 	perl_stacks perl
@@ -122,6 +129,7 @@ interpreters() {
 	[ "$(grep -c ' 1$' got)" = 16 ] || { cat got; false; }
 }
 
+# bats test_tags=deep
 @test "samples, tracepoints and ustack(lang) have stacks of scripts" {
 	need_program /usr/bin/python3
 	cat >busy.py <<'END'
@@ -140,6 +148,7 @@ END
 	grep -q '^<module> (.*busy.py:7)$' got || { cat got; false; }
 }
 
+# bats test_tags=deep
 @test "processes that end at once have their stacks from the first instruction on" {
 	need_perl
 	cat >many.sh <<'END'
@@ -165,6 +174,7 @@ END
 	wait $!
 }
 
+# bats test_tags=deep
 @test "a process that rewrites Perl's state neither stops nor misleads the tracer" {
 	need_program gcc
 	gcc -O1 -w -rdynamic -o perl "$scripts/hostile_perl.c" -lpthread
@@ -194,6 +204,7 @@ agree() {
 	sed 's/^ *//; /^$/d' got | paste - - | awk -F'\t' '$1 != $2 { print; bad = 1 } END { exit bad || !NR }'
 }
 
+# bats test_tags=deep
 @test "php's and ruby's own probes agree with the stack on function, file and line" {
 	need_program php
 	need_program ruby
@@ -212,6 +223,7 @@ agree() {
 	[ "$(grep -c 'rec (.*stack.rb:2)$' got)" -ge 400 ]
 }
 
+# bats test_tags=deep
 @test "mixed: functions of Python in place of what evaluates them, in every version" {
 	local python tried=
 	export WAIT=0.5 # as above
@@ -223,21 +235,25 @@ agree() {
 	[ "$tried" ] || skip "needs Python"
 }
 
+# bats test_tags=deep
 @test "mixed: functions of PHP, called back by C, and a generator" {
 	need_program php
 	php_mixed php
 }
 
+# bats test_tags=deep
 @test "mixed: methods and blocks of Ruby, a fiber, a thread and a child" {
 	need_program ruby
 	ruby_mixed ruby
 }
 
+# bats test_tags=deep
 @test "mixed: subs of Perl: in a sort, a pattern, an eval and a tied variable, and while the program is compiled" {
 	need_perl
 	perl_mixed perl
 }
 
+# bats test_tags=deep
 @test "mixed: threads, generators, async code, a recursion of 200, a child of fork" {
 	need_program php
 	need_program ruby
@@ -250,6 +266,7 @@ agree() {
 	python_stacks /usr/bin/python3 'ustack(mixed)'
 }
 
+# bats test_tags=deep
 @test "mixed: random chains of calls have every frame of the script" {
 	need_program php
 	need_program ruby
@@ -261,6 +278,7 @@ agree() {
 	perl_exact perl 'ustack(mixed)'
 }
 
+# bats test_tags=deep
 @test "mixed: as a key, folded, as JSON and in a table; what does not match is said" {
 	need_program /usr/bin/python3
 	need_perl
@@ -289,6 +307,7 @@ END
 	says unsupported "'ustack(mixed)' has no depth: it needs both stacks whole"
 }
 
+# bats test_tags=deep
 @test "kernels without may_goto walk alike, by calls of bpf_loop" {
 	export NOPAL_NO_FEATURES=may_goto
 	python_exact /usr/bin/python3

@@ -35,6 +35,7 @@ field() {
 	[ "$(field 1)" = 64 ]
 }
 
+# bats test_tags=deep
 @test "tables of intervals said of operations that went on that they had no start or no end" {
 	local engine
 	for engine in --kernel --user; do

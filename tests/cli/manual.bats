@@ -48,6 +48,7 @@ check_manual() {
 }
 
 # The options of all commands that trace are in nopal(1), and named by each page; a page has its own.
+# bats test_tags=deep
 @test "the options of each command are in its page" {
 	cd "$BATS_TEST_TMPDIR"
 	local command checked=0

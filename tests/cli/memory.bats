@@ -29,6 +29,7 @@ each() {
 	[[ $output == *", 0 wrong" ]]
 }
 
+# bats test_tags=deep
 @test "without memory list leaves out no line and no argument with status 0" {
 	each 3 list "$TARGETS/tick"
 	each 5 list -v "$TARGETS/tick"
@@ -49,6 +50,7 @@ each() {
 	NOPAL_FAIL_EXCEPT=libelf each 3 provider -G -s small.d -o small.o
 }
 
+# bats test_tags=deep
 @test "without memory no half of a program is loaded and attached" {
 	need_tracing
 	each 9 --dump=bpf -e "usdt:$TARGETS/tick:tick:word { @[str(arg0)] = count(); }"
@@ -75,6 +77,7 @@ each() {
 	! grep 'larger than' "$DIR/read"
 }
 
+# bats test_tags=deep
 @test "without memory count, hist and doctor fail with a word of it" {
 	need_tracing
 	each 17 count "usdt:$TARGETS/tick:tick:word" -c "$TARGETS/tick word 3"
@@ -82,6 +85,7 @@ each() {
 	each 17 doctor
 }
 
+# bats test_tags=deep
 @test "without memory fmt, check and flame ended with status 1 and no word of it" {
 	cd "$BATS_TEST_TMPDIR"
 	printf 'BEGIN { printf("%%d\\n", 1) } // one\n' >small.bt

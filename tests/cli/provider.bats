@@ -70,26 +70,31 @@ each_case() {
 }
 
 
+# bats test_tags=deep
 @test "provider files of all kinds: our header, gcc" {
 	each_case build gcc -I"$ROOT/include"
 }
 
+# bats test_tags=deep
 @test "provider files of all kinds: our header, g++" {
 	needs g++
 	each_case build_cxx g++ -I"$ROOT/include"
 }
 
+# bats test_tags=deep
 @test "provider files of all kinds: our header, clang" {
 	needs clang
 	each_case build clang -I"$ROOT/include"
 }
 
+# bats test_tags=deep
 @test "provider files of all kinds: our header, clang++, optimised at link time" {
 	needs clang++
 	needs ld.lld
 	each_case build_cxx clang++ -I"$ROOT/include" -flto -fuse-ld=lld
 }
 
+# bats test_tags=deep
 @test "provider files of all kinds: our header, position-independent and unoptimised" {
 	each_case build gcc -I"$ROOT/include" -fPIE -pie -O0
 }
@@ -101,17 +106,20 @@ stap_header() {
 	[ "$dir" != . ] || skip "no <sys/sdt.h> of SystemTap here: systemtap-sdt-dev"
 }
 
+# bats test_tags=deep
 @test "provider files of all kinds: SystemTap's header, gcc" {
 	stap_header
 	each_case build gcc
 }
 
+# bats test_tags=deep
 @test "provider files of all kinds: SystemTap's header, g++" {
 	stap_header
 	needs g++
 	each_case build_cxx g++
 }
 
+# bats test_tags=deep
 @test "provider files of all kinds: SystemTap's header, clang" {
 	stap_header
 	needs clang
@@ -122,6 +130,7 @@ stap_header() {
 macros() { cpp -P -dM "$@" | sed -nE 's/^#define ([A-Z0-9_]+\([^)]*\)) .*DTRACE_PROBE.*/\1/p; s/^#define ([A-Z0-9_]+_ENABLED\(\)) .*/\1/p' | sed 's/ //g' | sort; }
 defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 
+# bats test_tags=deep
 @test "the same macros and semaphores as SystemTap's dtrace" {
 	[ -x /usr/bin/dtrace ] && head -1 /usr/bin/dtrace | grep -q python ||
 		skip "no dtrace of SystemTap here: systemtap-sdt-dev"
@@ -142,6 +151,7 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 	[ $same -ge 4 ]
 }
 
+# bats test_tags=deep
 @test "header and object with C dialects that allow nothing" {
 	make_case corners.d
 	for std in c99 c11 c17 gnu11 gnu2x; do
@@ -154,6 +164,7 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 	done
 }
 
+# bats test_tags=deep
 @test "every wrong file: located message, exit code 1, nothing written" {
 	mkdir wrong
 	"$BUILD/help/split_cases" "$ROOT/tests/cases/provider.txt" wrong
@@ -186,6 +197,7 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 }
 
 # SystemTap's headers have no types: what programs pass to theirs compiled, and failed with ours.
+# bats test_tags=deep
 @test "a header of dtrace takes every call that SystemTap's takes" {
 	cat >p.d <<-'END'
 		typedef const static int odd;
@@ -244,6 +256,7 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 	done
 }
 
+# bats test_tags=deep
 @test "the compiler warns of arguments of other types where it is asked to, and refuses them where it is told to" {
 	echo 'provider p { probe a(const char *name, int n); };' >p.d
 	"$DTRACE" -h -s p.d
@@ -408,6 +421,7 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 	[ "$status" = 1 ] && [[ "$output" == *"there is no provider in this file"* ]]
 }
 
+# bats test_tags=deep
 @test "a hundred builds at once agree" {
 	for i in $(seq 200); do echo "probe p$i(const char *name, int n);"; done >list
 	{ echo 'provider many {'; cat list; echo '};'; } >many.d
@@ -426,6 +440,7 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 }
 
 # link_for TRIPLE EMULATION LINKER…: an object that refers to the semaphores, linked with ours.
+# bats test_tags=deep
 @test "objects for other machines are linked by their linkers" {
 	echo 'provider p { probe a(int); probe b(); };' >p.d
 	done=0
@@ -464,6 +479,7 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 	[ $done -gt 1 ] || skip "no cross compilers here: gcc-aarch64-linux-gnu and the like"
 }
 
+# bats test_tags=deep
 @test "the machine comes from CC, CFLAGS and options" {
 	echo 'provider p { probe a(int); };' >p.d
 	class() { readelf -h p.o | sed -n 's/ *Class: *//p'; }
@@ -527,6 +543,7 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 	[[ $output == *"right 42"* ]]
 }
 
+# bats test_tags=deep
 @test "plug-ins may use the semaphores of their program when it wants that" {
 	echo 'provider p { probe a(); };' >p.d
 	"$DTRACE" -h -s p.d
@@ -544,6 +561,7 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 	gcc -shared -fPIC -I"$ROOT/include" -Wl,-z,defs -o whole.so plug.c hidden.o
 }
 
+# bats test_tags=deep
 @test "branch protection of the program survives the object" {
 	echo 'provider p { probe a(int); };' >p.d
 	"$DTRACE" -h -G -s p.d

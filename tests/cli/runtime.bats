@@ -250,6 +250,7 @@ END
 	readlink /proc/$pid/fd/* | grep -q memfd:nopal:waiting
 }
 
+# bats test_tags=deep
 @test "static programs and musl have run-time probes too" {
 	need_program cc
 	sources="$ROOT"/src/runtime/*.c
@@ -271,6 +272,7 @@ END
 	done
 }
 
+# bats test_tags=deep
 @test "aarch64 and riscv64 programs make images that readers take" {
 	need_program readelf
 	tried=

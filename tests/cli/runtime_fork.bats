@@ -78,6 +78,7 @@ traced_by_bpftrace() {
 	traced_by_bpftrace clone 2
 }
 
+# bats test_tags=deep
 @test "children of a process with threads fire while bpftrace traces it" {
 	traced_by_bpftrace threads 2
 }
@@ -92,6 +93,7 @@ traced_by_bpftrace() {
 
 # A tracer that reads the image's path once more finds the file of the idle stubs there, and arms it: the kernel's call
 # was then left in children. STRESS=1: 2,000 children.
+# bats test_tags=deep
 @test "children of a process that unloads and loads its provider under a tracer are not killed" {
 	need_tracing
 	mkfifo "$BATS_TEST_TMPDIR/in"
@@ -107,6 +109,7 @@ traced_by_bpftrace() {
 	wait "$tracer" || true
 }
 
+# bats test_tags=deep
 @test "a static program's children fire too" {
 	need_tracing
 	need_program cc

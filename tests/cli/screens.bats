@@ -34,6 +34,7 @@ fits() {
 	[ "$(grep -v '^        [^ ]' <<<"$output" | wc -L)" -le "$1" ]
 }
 
+# bats test_tags=deep
 @test "latency: rows, a histogram, the slowest with their stacks" {
 	for width in 60 80 200; do
 		on_terminal $width latency "$NOPAL" latency -q --by args.depth --stack --slowest 2 ./pairs -c './pairs nested 5 100'

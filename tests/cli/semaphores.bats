@@ -143,6 +143,7 @@ mark_log() {
 	end_program
 }
 
+# bats test_tags=deep
 @test "of three copies of a library only one or two were traced" {
 	for ld in bfd lld; do
 		build_library lib$ld.so -fuse-ld=$ld
@@ -200,6 +201,7 @@ are_lowered() { [ "$(fires 0)" = "seen 0 100 100 100 words 0 0 0 0" ]; }
 	end_program
 }
 
+# bats test_tags=deep
 @test "two tracers of copies of a library, which end one after the other" {
 	start_copies
 	trace_sem "usdt:./lib.so:sem:ev { @ = count(); }"

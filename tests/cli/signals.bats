@@ -87,6 +87,7 @@ blocked_tracer() {
 	[ "$(grep -c '^[0-9][0-9]*$' output)" = "$(sed -n 's/^@n: //p' output)" ]
 }
 
+# bats test_tags=deep
 @test "thousands of commands of system() were run before ^C was looked at" {
 	start_tracer "usdt:$tick:tick:loop { system(\"echo %d; sleep 0.02\", arg0) }" --unsafe
 	"$tick" loop 20000 1 1 >/dev/null
@@ -214,6 +215,7 @@ detachers() {
 	done
 }
 
+# bats test_tags=deep
 @test "detaching many sites took 50 ms each, before any output" {
 	older_kernel 150
 	start_tracer "usdt:$PWD/sites:many:* { @[probe] = count() } usdt:$tick:tick:gate { @n = count() } END { printf(\"end\\n\") }"

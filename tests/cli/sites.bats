@@ -140,6 +140,7 @@ attack() {
 	rm -rf "$dir"
 }
 
+# bats test_tags=deep
 @test "forged notes: code that is no nop was armed, and the program died" {
 	need_tracing
 	need_program python3

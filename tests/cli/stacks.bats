@@ -64,6 +64,7 @@ without_tables() {
 	objcopy --add-gnu-debuglink="$frames.debug" "$frames"
 }
 
+# bats test_tags=deep
 @test "a stripped program whose debug file has the call frame information: stacks are gdb's" {
 	export NOPAL
 	without_tables
@@ -172,6 +173,7 @@ without_tables() {
 ]: 3"* ]]
 }
 
+# bats test_tags=deep
 @test "kernels without the newer ways walk alike" {
 	local script="usdt:$frames:frames:here { @[ustack] = count() }" plain features command
 	# All ways but "interrupted", whose stack is another one each time.
@@ -187,6 +189,7 @@ without_tables() {
 	[ "$output" = "$("$NOPAL" -q -e "$script" -c "$frames 2 qsort")" ]
 }
 
+# bats test_tags=deep
 @test "a clause with more walks than the verifier takes follows frame pointers, and says so once" {
 	local script="" i
 	for i in 1 2 3 4 5 6 7 8; do

@@ -44,6 +44,7 @@ hosted() {
 	hosted perl "$hosts/platypus_host.pl" "$BUILD/libstapsdt.so.0"
 }
 
+# bats test_tags=deep
 @test "Go by cgo" {
 	need_program go
 	need_program cc

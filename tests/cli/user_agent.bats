@@ -290,6 +290,7 @@ static_program() {
 	[ "$n" -le 6000 ]
 }
 
+# bats test_tags=deep
 @test "programs that are built with a sanitizer" {
 	for kind in address thread; do
 		gcc -fsanitize=$kind -O1 -I"$ROOT/include" -o "$dir/$kind" "$ROOT/tests/targets/tick.c" -lpthread 2>"$dir/cc" || continue
@@ -333,6 +334,7 @@ static_program() {
 	grep -q 'went on' "$dir/end"
 }
 
+# bats test_tags=deep
 @test "hundreds of programs at once are all traced" {
 	count=${STRESS:+1000}
 	count=${count:-300}
@@ -342,6 +344,7 @@ static_program() {
 	! grep -q 'milliseconds later' <<<"$output" || says user-mode-waited "threads resumed"
 }
 
+# bats test_tags=deep
 @test "programs with set-user-ID bits run on, and are not traced by an ordinary user" {
 	[ "$(id -u)" = 0 ] || skip "needs root, to be several users"
 	cp "$dir/tick" "$dir/suid"

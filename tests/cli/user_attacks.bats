@@ -103,6 +103,7 @@ asks_child() {
 	kill $other
 }
 
+# bats test_tags=deep
 @test "a run with thousands of children waited for each of them at its end" {
 	cd "$BATS_TEST_TMPDIR"
 	cat >many.c <<-'END'

@@ -78,6 +78,7 @@ each_verdict() {
 	done
 }
 
+# bats test_tags=deep
 @test "a filter that permits nearly nothing" {
 	each_verdict few
 }
@@ -86,6 +87,7 @@ each_verdict() {
 	each_verdict maps
 }
 
+# bats test_tags=deep
 @test "a filter as services have them" {
 	each_verdict service
 }
@@ -150,6 +152,7 @@ sandboxed_unread() {
 	says user-mode-unread "makes system calls by code of its own" "$messages"
 }
 
+# bats test_tags=deep
 @test "a filter that a thread gives itself at any moment ends nothing" {
 	local count=${STRESS:+1000}
 	for how in prctl seccomp tsync strict; do
@@ -158,6 +161,7 @@ sandboxed_unread() {
 	sandboxed nobody tsync 20
 }
 
+# bats test_tags=deep
 @test "... in a static program, and with another C library" {
 	cc -O2 -static -I"$ROOT/include" -o "$dir/sandboxes" "$ROOT/tests/targets/sandboxes.c" -lpthread || skip "no static libc"
 	sandboxed_unread root prctl 20
@@ -167,6 +171,7 @@ sandboxed_unread() {
 	sandboxed_unread root prctl 20
 }
 
+# bats test_tags=deep
 @test "code that is made to be read for very long: attached soon, and what is not known is reported" {
 	# Bytes of a call in the middle of each of 2 million instructions.
 	cat >"$dir/long.s" <<-'END'

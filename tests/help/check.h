@@ -1,4 +1,4 @@
-/* cmocka with the headers that it asks for. */
+/* cmocka with the headers that it asks for, and how often a test repeats. */
 #ifndef NOPAL_TESTS_HELP_CHECK_H
 #define NOPAL_TESTS_HELP_CHECK_H
 
@@ -6,7 +6,19 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
+
+/* How often a test repeats what threads or processes may do in any order: `quick` times, and `deep`
+ * times with ALL=1 (tests/run). */
+static inline unsigned repetitions(unsigned quick, unsigned deep)
+{
+	static int is_deep = -1;
+
+	if (is_deep < 0)
+		is_deep = getenv("ALL") != NULL;
+	return is_deep ? deep : quick;
+}
 
 #endif

@@ -335,7 +335,7 @@ static void threads_run_while_sites_are_switched(void **state)
 	start(&t, 0);
 	tell(&t, "hot 3", "");
 	assert_int_equal(attach(&r, &t), 0);
-	for (unsigned n = 0; n < 20; n++) {
+	for (unsigned n = 0; n < repetitions(5, 20); n++) {
 		assert_int_equal(detach(&r, &t), 0);
 		assert_int_equal(inject_enable(r.x, t.sites, (size_t)t.count, &r.d), 0);
 	}
@@ -439,7 +439,7 @@ static void a_thread_that_gets_signals_all_the_time_stops(void **state)
 	struct thread t = {.tid = start_signalled()};
 
 	(void)state;
-	for (int i = 0; i < 3000; i++) {
+	for (unsigned i = 0; i < repetitions(500, 3000); i++) {
 		assert_int_equal(thread_stop(&t, false), 0);
 		assert_int_equal(thread_wait(&t, UINT64_MAX), 0);
 		t.is_stopped = true;
@@ -571,7 +571,7 @@ static void kill_tracers_often(bool with_signals, bool is_held)
 	if (with_signals)
 		tell(&t, "signals", "");
 	tell(&t, "hot 2", "");
-	for (unsigned i = 0; i < 60; i++) {
+	for (unsigned i = 0; i < repetitions(20, 60); i++) {
 		kill_a_tracer_after(&t, i < 50 ? 100 * i : ATTACHED);
 		if (i % 3 == 2) /* two find what those before them have left */
 			inject_clean(t.puppet.pid, NULL);

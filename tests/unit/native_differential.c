@@ -6,7 +6,7 @@
 static void engines_agree(void **state)
 {
 	(void)state;
-	differential_run(&engine_in_process, 2000, native_undoable);
+	differential_run(&engine_in_process, repetitions(400, 2000), native_undoable);
 }
 
 static void engines_agree_on_clauses(void **state)

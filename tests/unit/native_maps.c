@@ -18,8 +18,8 @@
 #include "user/memory/take.c"
 
 #define THREADS	   6
-#define ROUNDS	   6000
-#define KILLS	   200
+#define ROUNDS	   repetitions(2000, 6000)
+#define KILLS	   repetitions(50, 200)
 #define KEYS	   32
 #define WIDE_WORDS 9
 
@@ -656,9 +656,10 @@ static void threads_come_and_go_exactly(void **state)
 {
 	uint64_t all = THREADS / 2 * (ROUNDS / 256), key;
 	struct native_store *s = open_maps((uint32_t)all + 4 + THREADS);
+	uint32_t most = s->shapes[NUMBERS].bucket_count;
 
 	(void)state;
-	for (uint32_t buckets = 1; buckets <= 64; buckets *= 8) {
+	for (uint32_t buckets = 1; buckets <= most; buckets *= 8) {
 		s->shapes[NUMBERS].bucket_count = buckets;
 		run_workers(s, THREADS, come_and_go);
 		assert_int_equal(lost_updates(s), 0);

@@ -23,8 +23,8 @@
 #define WRITERS	 6
 #define RECORDS	 20000
 #define TEXT	 64
-#define KILLS	 150
-#define GARBAGES 400
+#define KILLS	 repetitions(50, 150)
+#define GARBAGES repetitions(100, 400)
 #define LEFT	 3000 /* records that are left for good */
 
 /* ---- records: printf("%d %d %s", writer, number, text) */

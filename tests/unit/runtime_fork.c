@@ -309,7 +309,7 @@ static void children_of_a_process_with_threads_fire(void **state)
 	for (int i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, i % 2 ? load_all_the_time : fire_all_the_time,
 			       NULL);
-	for (unsigned long i = 0; i < times(300, 10000); i++)
+	for (unsigned long i = 0; i < times(100, 10000); i++)
 		assert_int_equal(in_child(ways[i % WAYS], fire), 0);
 	atomic_store(&stop, true);
 	for (int i = 0; i < 4; i++)
