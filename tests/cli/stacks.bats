@@ -165,6 +165,17 @@ without_tables() {
 	[ "$(grep -c '    recurse+' <<<"$output")" = 41 ]
 }
 
+@test "return probes on callers cost half of the frames, where loops are calls" {
+	local script="uretprobe:$frames:recurse, uretprobe:$frames:do_deep { \$x = 1 }
+		uprobe:$frames:frames_here { @[ustack(30)] = count() }"
+	run env NOPAL_NO_FEATURES=may_goto "$NOPAL" -q -e "$script" -c "$frames 3 deep"
+	[ "$output" = "$("$NOPAL" -q -e "$script" -c "$frames 3 deep")" ]
+	[ "$(grep -c '^    [a-z_]*+' <<<"$output")" = 30 ]
+	# Neither kind of loop: what is cut says so.
+	run env NOPAL_NO_FEATURES=may_goto,bpf_loop "$NOPAL" -q -e "$script" -c "$frames 3 deep"
+	[[ "$output" == *"(cut: this kernel walks no more frames)"* ]]
+}
+
 @test "the stack at a return is the caller's" {
 	run "$NOPAL" -q -e "uretprobe:$frames:frames_here { @[ustack(2)] = count() }" -c "$frames 3 deep"
 	[[ "$output" == *"@[

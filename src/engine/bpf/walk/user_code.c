@@ -91,6 +91,16 @@ static void keep_first(struct user_code *w)
 }
 
 /* The head of the slot says why the stack ends: R1. */
+static void write_end(struct user_code *w)
+{
+	struct code *c = w->walks->code;
+
+	code_alu_imm(c, BPF_LSH, R1, STACK_PID_BITS);
+	code_load(c, 4, R2, SCRATCH, w->slot.offset + 4);
+	code_alu(c, BPF_OR, R1, R2);
+	code_store(c, 4, SCRATCH, w->slot.offset + 4, R1);
+}
+
 static void write_ends(struct user_code *w)
 {
 	struct code *c = w->walks->code;
@@ -114,10 +124,7 @@ static void write_ends(struct user_code *w)
 		code_jump(c, write);
 	}
 	code_bind(c, write);
-	code_alu_imm(c, BPF_LSH, R1, STACK_PID_BITS);
-	code_load(c, 4, R2, SCRATCH, w->slot.offset + 4);
-	code_alu(c, BPF_OR, R1, R2);
-	code_store(c, 4, SCRATCH, w->slot.offset + 4, R1);
+	write_end(w);
 	code_jump(c, w->done);
 }
 
@@ -219,7 +226,9 @@ static void all_rounds(struct user_code *w)
 		body = code_label(c);
 		walk_add_body(w, body, false);
 		code_store(c, 8, FRAME, STACK_A, SCRATCH);
-		code_const(c, R1, w->depth + 1);
+		/* The address of a return that a uretprobe catches takes a round, and is no frame.
+		 */
+		code_const(c, R1, 2 * w->depth + 1);
 		code_function(c, R2, body);
 		code_helper(c, FUNC_LOOP, REG(R1), REG(R2), SUM(FRAME, STACK_A), IMM(0));
 		break;
@@ -230,6 +239,8 @@ static void all_rounds(struct user_code *w)
 			walk_round(w);
 			code_bind(c, w->again);
 		}
+		code_const(c, R1, UNWIND_LIMIT);
+		write_end(w);
 	}
 	code_bind(c, w->done);
 }
