@@ -4,6 +4,10 @@ TARGETS=${TARGETS:-$PWD/build/targets}
 ROOT=${ROOT:-$PWD}
 BUILD=${BUILD:-$PWD/build}
 
+# How many times longer than on a quiet machine it takes programs to start, as tests/run measures it for each file.
+# Limits of time are multiplied by it.
+FACTOR=${FACTOR:-1}
+
 # Nothing that a test started outlives it, even when it fails.
 teardown() {
 	local left
@@ -42,9 +46,9 @@ need_perf_probes() {
 	) || skip "perf cannot use SystemTap's own probes on this machine"
 }
 
-# awaits COMMAND...: until it succeeds, for a minute at most.
+# awaits COMMAND...: until it succeeds, for a minute at most (FACTOR).
 awaits() {
-	for _ in $(seq 1200); do
+	for _ in $(seq $((1200 * FACTOR))); do
 		! "$@" || return 0
 		sleep 0.05
 	done

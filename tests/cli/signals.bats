@@ -9,7 +9,7 @@ setup() {
 
 # ends_within SECONDS: wait for $tracer; its status is $status.
 ends_within() {
-	for _ in $(seq $(($1 * 20))); do
+	for _ in $(seq $(($1 * 20 * FACTOR))); do
 		kill -0 "$tracer" 2>/dev/null || break
 		sleep 0.05
 	done
@@ -227,7 +227,7 @@ detachers() {
 	took=$(((${EPOCHREALTIME/./} - start) / 1000))
 	echo "took $took ms, goes on in ${left:-no process}"
 	[ "$status" = 0 ]
-	[ "$took" -lt 7000 ] || [ -n "$left" ] # one after the other take 7.5 s
+	[ "$took" -lt $((7000 * FACTOR)) ] || [ -n "$left" ] # one after the other take 7.5 s
 	grep -q '^end$' "$output_file"
 	grep -q '^@n: 1$' "$output_file"
 	# What is left to do is done in the background.
