@@ -16,6 +16,7 @@ setup() {
 	END
 }
 
+# bats test_tags=deep
 @test "types, sources, file and line, whatever the compiler" {
 	for cc in gcc clang; do
 		command -v $cc >/dev/null || continue

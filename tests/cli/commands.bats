@@ -72,6 +72,7 @@ ${line#"${line:0:$((${#field} + 2))}"}" ;;
 	check_cases "$ROOT/tests/cases/commands/bpftrace.txt" 14
 }
 
+# bats test_tags=deep
 @test "the end of a run" {
 	need_tracing
 	private many >/dev/null

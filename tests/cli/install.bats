@@ -13,6 +13,7 @@ installed() {
 	(cd "$prefix" && find . ! -type d | sort)
 }
 
+# bats test_tags=deep
 @test "what is installed works, and all of it is uninstalled" {
 	mkdir -p "$prefix/include"
 	touch "$prefix/include/own.h"

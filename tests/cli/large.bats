@@ -28,6 +28,7 @@ chain() {
 	[[ "$output" == *"@n: 250"* ]]
 }
 
+# bats test_tags=deep
 @test "without attach cookies only one site could be traced" {
 	export NOPAL_NO_FEATURES=uprobe_multi,cookie
 	run_traced "usdt:$(private many):many:site { @ = sum(arg0) }" ./many

@@ -59,6 +59,7 @@ each() {
 		-c "$TARGETS/tick word 3"
 }
 
+# bats test_tags=deep
 @test "without memory the event buffer was said to be malformed" {
 	for n in $(seq 120); do
 		NOPAL_FAIL_PROGRAM=nopal NOPAL_FAIL_AT=$n LD_PRELOAD=$DIR/shim.so timeout 10 "$NOPAL" -q --engine=interp \

@@ -138,6 +138,7 @@ without_tables() {
 	[ "$(grep -c '^@\[' <<<"$output")" = 2 ]
 }
 
+# bats test_tags=deep
 @test "a library at the address of one that was unloaded: nothing is taken from the other" {
 	local features
 	cp "$TARGETS"/swap "$TARGETS"/swap_a "$TARGETS"/swap_b "$BATS_TEST_TMPDIR"
@@ -305,6 +306,7 @@ $id 0x"[0-9a-f]+"
 ]: 1" ]]
 }
 
+# bats test_tags=deep
 @test "a process that maps memory all the time: a stack that the kernel cannot be asked about says that" {
 	[ "$(uname -m)" = x86_64 ] || skip "the code is for x86-64"
 	need_program gcc

@@ -188,6 +188,7 @@ wait_inactive() {
 	grep -q '^@: ' "$output_file"
 }
 
+# bats test_tags=deep
 @test "a script may have more than the 64 maps that one program may name" {
 	local script one
 	one='usdt:'$tick':tick:number { @n%s = arg0; @c%s = count(); @k%s[arg0] = sum(arg0); @t%s[str("x")] = max(arg0) }'

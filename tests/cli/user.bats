@@ -276,6 +276,7 @@ near_probes() {
 	[ "$(grep -c ']: 1000$' <<<"$output")" = $((21 - ${missed:-0})) ]
 }
 
+# bats test_tags=deep
 @test "breakpoints on several instructions after a site" {
 	near_probes
 	for _ in 1 2 3; do
@@ -783,6 +784,7 @@ counts_of() {
 	! grep warning "$dir/said" | grep -v 'traced by the kernel'
 }
 
+# bats test_tags=deep
 @test "-c: tracepoints did not see the exec of the command itself" {
 	need_tracing
 	for probe in tracepoint:sched:sched_process_exec rawtracepoint:sched_process_exec tracepoint:syscalls:sys_enter_execve tracepoint:syscalls:sys_exit_execve; do
@@ -800,6 +802,7 @@ counts_of() {
 	[ "$(counts_of --user "$script" "$tick loop 5")" = "$(printf 'exec\n12')" ]
 }
 
+# bats test_tags=deep
 @test "-c: sites that user mode does not reach, beside probes in the kernel, which come first" {
 	need_tracing
 	cp "$TARGETS/mixed" "$dir"

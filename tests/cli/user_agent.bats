@@ -95,6 +95,7 @@ as_nobody() {
 	grep -qx '@n: 100' "$dir/out"
 }
 
+# bats test_tags=deep
 @test "a tracer that stands still for long: a program that has gone on is traced a moment later" {
 	mkfifo "$dir/go"
 	timeout 100 "$NOPAL" --user -c "sh -c 'echo ready >$dir/ready; read x <$dir/go; $tick loop 8000 1 1000; true'" \
@@ -403,6 +404,7 @@ static_program() {
 	done
 }
 
+# bats test_tags=deep
 @test "stacks of scripts in more programs than there is room for" {
 	traces "sh -c 'i=0; while [ \$i -lt 260 ]; do $tick loop 1; i=\$((i + 1)); done'" "usdt:$tick:tick:loop { @n = count(); @[pystack] = count() }"
 	grep -qx '@n: 260' <<<"$output"

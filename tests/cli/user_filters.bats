@@ -83,6 +83,7 @@ each_verdict() {
 	each_verdict few
 }
 
+# bats test_tags=deep
 @test "a filter that refuses just what a tracer needs" {
 	each_verdict maps
 }
@@ -205,6 +206,7 @@ sandboxed_unread() {
 	says user-mode-unread "makes system calls by code of its own"
 }
 
+# bats test_tags=deep
 @test "a filter that the program makes by an instruction of its own: no call is made from the start, in 50 of 50 children" {
 	for define in -DOWN_CALLS -DHIDDEN_CALLS; do
 		cc -O2 -static $define -I"$ROOT/include" -o "$dir/sandboxes" "$ROOT/tests/targets/sandboxes.c" -lpthread || skip "no static libc"
@@ -222,6 +224,7 @@ sandboxed_unread() {
 	done
 }
 
+# bats test_tags=deep
 @test "a program in Go whose filter is made by its runtime" {
 	need_program go
 	mkdir "$dir/go1"

@@ -98,6 +98,7 @@ all_are_counted() {
 }
 
 # Of these the parent and its child load the library at the same time.
+# bats test_tags=deep
 @test "many programs, one after the other, whose children load what they load" {
 	cat >"$dir/twice.c" <<-'END'
 		#include <dlfcn.h>

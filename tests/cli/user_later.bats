@@ -115,6 +115,7 @@ as_the_kernel() {
 	grep -qx '@\[seen\]: 200' "$dir/kernel"
 }
 
+# bats test_tags=deep
 @test "the library of a JVM" {
 	need_program javac
 	java=$(dirname "$(readlink -f "$(command -v javac)")")/java

@@ -42,6 +42,7 @@ needs() {
 	timeout 60 "$NOPAL" -q --user -c "$TARGETS/depth" -e "$1" | grep -xE '[0-9]+'
 }
 
+# bats test_tags=deep
 @test "trampolines took more stack than small stacks have: at most 900 bytes" {
 	for tunables in glibc.pthread.rseq=1 glibc.pthread.rseq=0; do
 		export GLIBC_TUNABLES=$tunables

@@ -39,6 +39,7 @@ turns() {
 	turns
 }
 
+# bats test_tags=deep
 @test "memory that comes and goes where the jump of a probe leads" {
 	turns near
 }

@@ -127,6 +127,7 @@ gdb_commands() {
 	echo continue
 }
 
+# bats test_tags=deep
 @test "gdb shows every value, also floats as numbers and 64 KiB of text" {
 	need_program gdb
 	gdb_commands >commands

@@ -25,6 +25,7 @@ need_bcc() {
 	bcc funccount -d 1 c:nanosleep 2>&1 | grep -q '^FUNC' || skip "bcc's tools do not run here: they need linux-headers"
 }
 
+# bats test_tags=deep
 @test "tplist: every probe, its sites and arguments, as bcc's" {
 	for file in ./tick ./calls $(ls /usr/bin/python3.11 /usr/lib/x86_64-linux-gnu/libstdc++.so.6 /usr/lib/x86_64-linux-gnu/libruby-*.so.?.? 2>/dev/null || true); do
 		for level in '' -v -vv; do

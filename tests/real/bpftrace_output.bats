@@ -38,6 +38,7 @@ compare() {
 
 # 0.17: empty lines | after a table of `avg` or `stats`, and for a map without entries | only after a histogram | as the
 #   newest
+# bats test_tags=deep
 @test "the kept output is what the installed bpftrace prints, as the newest has it" {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	need_program bpftrace

@@ -25,6 +25,7 @@ tools() {
 	dpkg -L bpftrace 2>/dev/null | grep '/sbin/.*\.bt$' || skip "needs Debian's package of bpftrace"
 }
 
+# bats test_tags=deep
 @test "every script of the package compiles, or the reason is listed" {
 	local count=0 refused=0 tool
 	for file in $(tools); do
