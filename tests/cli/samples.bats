@@ -10,7 +10,8 @@ files() {
 setup_file() {
 	need_program patch
 	copy=$BATS_FILE_TMPDIR/copy
-	mkdir -p "$copy/build" "$copy/bindings" && cd "$copy"
+	mkdir -p "$copy/build" "$copy/bindings"
+	cd "$copy" || return
 	cp -a "$ROOT"/{Makefile,src,cmd,include,data,scripts} .
 	cp -a "$ROOT/bindings/stapsdt" bindings
 	# What is as it was is not compiled again.
@@ -27,8 +28,8 @@ setup_file() {
 
 @test "a new thing touches as few files as doc/adding.md says, each of them named there, and compiles without a warning" {
 	while read -r sample most; do
-		[ "$(files $sample | wc -l)" -le "$most" ]
-		for file in $(files $sample); do
+		[ "$(files "$sample" | wc -l)" -le "$most" ]
+		for file in $(files "$sample"); do
 			grep -qF -e "${file%/*}" -e "${file##*/}" "$ROOT/doc/adding.md"
 		done
 	done <<-END
