@@ -226,8 +226,7 @@ static void all_rounds(struct user_code *w)
 		body = code_label(c);
 		walk_add_body(w, body, false);
 		code_store(c, 8, FRAME, STACK_A, SCRATCH);
-		/* The address of a return that a uretprobe catches takes a round, and is no frame.
-		 */
+		/* The address by which a uretprobe catches a return takes a round, too. */
 		code_const(c, R1, 2 * w->depth + 1);
 		code_function(c, R2, body);
 		code_helper(c, FUNC_LOOP, REG(R1), REG(R2), SUM(FRAME, STACK_A), IMM(0));
