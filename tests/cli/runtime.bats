@@ -62,7 +62,7 @@ save_image() {
 
 @test "a C program with two 64-bit arguments, traced by nopal, silent before and after" {
 	need_tracing
-	start demo 30
+	start demo 300
 	sleep 0.3
 	[ "$(cat "$printed")" = ready ]
 	run timeout 20 "$NOPAL" -q -p "$pid" -e 'usdt::capp:pair { @ok = min(arg0 + arg1 + 1); @n = count(); if (arg1 > 0) { @max = max(arg0 + arg1 + 1) } }
@@ -79,7 +79,7 @@ save_image() {
 @test "a C program with two 64-bit arguments, traced by bpftrace" {
 	need_tracing
 	need_program bpftrace
-	start demo 40
+	start demo 400
 	run timeout 30 bpftrace -p "$pid" -e 'usdt::capp:pair { printf("%lu %lu\n", arg0, arg1); } interval:s:1 { exit() }'
 	[ "$status" = 0 ]
 	line=$(grep -m1 '^1844674407' <<<"$output")

@@ -37,15 +37,16 @@ old_program() {
 	need_tracing
 	[ -z "${SAN:-}" ] || skip "a library with sanitizers cannot be loaded by a program without"
 	old_program
-	"$BATS_TEST_TMPDIR/old" "$library" 100 >"$BATS_TEST_TMPDIR/printed" 3>&- &
+	"$BATS_TEST_TMPDIR/old" "$library" 10000 >"$BATS_TEST_TMPDIR/printed" 3>&- &
 	pid=$!
-	sleep 0.5
-	run timeout 20 "$NOPAL" -q -p "$pid" -e 'usdt::pythonapp:firstProbe { printf("%s %d\n", str(arg0), arg1); exit() }'
+	awaits grep -q ready "$BATS_TEST_TMPDIR/printed"
+	run timeout 60 "$NOPAL" -q -p "$pid" -e 'usdt::pythonapp:firstProbe { printf("%s %d\n", str(arg0), arg1); exit() }'
 	[ "$output" = "a text -7" ]
 	if command -v bpftrace >/dev/null; then
-		run timeout 20 bpftrace -p "$pid" -e 'usdt::pythonapp:firstProbe { printf("%s %d\n", str(arg0), arg1); exit() }'
+		run timeout 60 bpftrace -p "$pid" -e 'usdt::pythonapp:firstProbe { printf("%s %d\n", str(arg0), arg1); exit() }'
 		[[ "$output" == *"a text -7"* ]]
 	fi
+	kill $pid
 	wait $pid
 	grep -q "Probe fired!" "$BATS_TEST_TMPDIR/printed"
 	[ "$(tail -1 "$BATS_TEST_TMPDIR/printed")" = "done" ]

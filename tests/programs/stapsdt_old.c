@@ -2,6 +2,7 @@
  * wrappers do. Provider pythonapp, probe firstProbe(uint64, int32); says each step that is not as
  * it has to be. */
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,6 +138,14 @@ static int looks_enabled(const struct old_probe *probe)
 #endif
 }
 
+static volatile sig_atomic_t is_over;
+
+/* SIGTERM: the last round. */
+static void end(int signal)
+{
+	is_over = signal;
+}
+
 int main(int argc, char **argv)
 {
 	struct old_provider *p;
@@ -158,9 +167,10 @@ int main(int argc, char **argv)
 	must(*(const unsigned char *)first->fire == 0x90, "_fire begins with 0x90");
 	must(!looks_enabled(first), "not enabled for who looks at _fire");
 #endif
+	signal(SIGTERM, end);
 	puts("ready");
 	fflush(stdout);
-	for (int i = 0; i < (argc > 2 ? atoi(argv[2]) : 0); i++) {
+	for (int i = 0; !is_over && i < (argc > 2 ? atoi(argv[2]) : 0); i++) {
 		if (probe_enabled(first) && looks_enabled(first)) {
 			puts("Probe fired!");
 			fflush(stdout);
