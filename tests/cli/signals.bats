@@ -227,7 +227,7 @@ detachers() {
 	took=$(((${EPOCHREALTIME/./} - start) / 1000))
 	echo "took $took ms, goes on in ${left:-no process}"
 	[ "$status" = 0 ]
-	[ "$took" -lt $((7000 * FACTOR)) ] || [ -n "$left" ] # one after the other take 7.5 s
+	[ "$took" -lt 7000 ] || [ -n "$left" ] # one after the other take 7.5 s
 	grep -q '^end$' "$output_file"
 	grep -q '^@n: 1$' "$output_file"
 	# What is left to do is done in the background.

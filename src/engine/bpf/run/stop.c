@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "engine/bpf/kernel/control.h"
@@ -60,29 +61,47 @@ static int compare_fds(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
+/* In the child, after fork. Who closes a link last does the work, so it waits until the tracer has
+ * closed its own: then the other end of the socket is closed, too. */
+static void detach_last(const int *fds, size_t count, int socket)
+{
+	char byte;
+
+	bpf_become_helper("nopal-detach", fds, count);
+	if (read(socket, &byte, 1) < 0)
+		byte = 0; /* there is none */
+	_exit(0);	  /* which closes them */
+}
+
 bool bpf_hand_over(struct bpf_engine *e)
 {
 	const struct links *u = &e->uprobes, *l = &e->links;
 	size_t count = u->count + l->count;
-	int *fds = calloc(count + 1, sizeof(*fds));
+	int *fds = calloc(count + 1, sizeof(*fds)), ends[2] = {-1, -1};
+	bool can_wait; /* else the work may be ours after all */
 	pid_t pid;
 
 	if (!fds)
 		return false;
+	can_wait = !socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
 	if (u->count)
 		memcpy(fds, u->fds, u->count * sizeof(*fds));
 	if (l->count)
 		memcpy(fds + u->count, l->fds, l->count * sizeof(*fds));
+	if (can_wait)
+		fds[count++] = ends[0];
 	qsort(fds, count, sizeof(*fds), compare_fds);
 	pid = fork();
-	if (pid == 0) {
-		bpf_become_helper("nopal-detach", fds, count);
-		_exit(0); /* which closes them */
-	}
+	if (pid == 0)
+		detach_last(fds, count, ends[0]);
 	free(fds);
-	if (pid < 0)
-		return false;
-	links_close(&e->uprobes); /* at once: the child has them, too */
-	links_close(&e->links);
-	return true;
+	if (pid > 0) {
+		links_close(&e->uprobes); /* at once: the child has them, too */
+		links_close(&e->links);
+	}
+	if (can_wait) {
+		close(ends[0]);
+		close(ends[1]);
+	}
+	return pid > 0;
 }
