@@ -1,5 +1,4 @@
 # doc/adding.md says which files a new thing touches: a sample of each (tests/samples) is added to a copy of the tree, built and run.
-# bats file_tags=deep
 load ../helpers
 
 # files SAMPLE: that it changes.

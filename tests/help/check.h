@@ -21,4 +21,10 @@ static inline unsigned repetitions(unsigned quick, unsigned deep)
 	return is_deep ? deep : quick;
 }
 
+/* ... `usual` times, `stress` times with STRESS=1, and a tenth of `usual` with BRIEF=1. */
+static inline unsigned long times(unsigned long usual, unsigned long stress)
+{
+	return getenv("STRESS") ? stress : getenv("BRIEF") ? usual / 10 : usual;
+}
+
 #endif

@@ -5,11 +5,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +14,8 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <cmocka.h>
 
+#include "help/check.h"
 #include "help/spy.h"
 
 #ifndef MADV_DONTFORK
@@ -27,11 +24,6 @@
 
 static struct nopal_provider *r;
 static struct nopal_probe *p;
-
-static unsigned long times(unsigned long usual, unsigned long stress)
-{
-	return getenv("STRESS") ? stress : getenv("BRIEF") ? usual / 10 : usual;
-}
 
 /* ---- A tracer ---- */
 
@@ -309,7 +301,7 @@ static void children_of_a_process_with_threads_fire(void **state)
 	for (int i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, i % 2 ? load_all_the_time : fire_all_the_time,
 			       NULL);
-	for (unsigned long i = 0; i < times(100, 10000); i++)
+	for (unsigned long i = 0; i < times(repetitions(100, 300), 10000); i++)
 		assert_int_equal(in_child(ways[i % WAYS], fire), 0);
 	atomic_store(&stop, true);
 	for (int i = 0; i < 4; i++)

@@ -3,8 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,14 +11,9 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <cmocka.h>
 
+#include "help/check.h"
 #include "help/runtime.h"
-
-static unsigned long times(unsigned long usual, unsigned long stress)
-{
-	return getenv("STRESS") ? stress : getenv("BRIEF") ? usual / 10 : usual;
-}
 
 /* ---- Loading ---- */
 
