@@ -97,7 +97,7 @@ static int ask_followed(struct nopal_trace *t, const struct find_query *q, found
 		struct find_query one = *q;
 		int found;
 
-		if (!watch_follows(&t->watch, t->watch.all[i].pid))
+		if (!watch_is_followed(&t->watch.all[i]))
 			continue;
 		one.pid = process_visible_task(t->watch.all[i].pid);
 		found = finder_sites(t->finder, &one, fn, arg, i ? NULL : d);

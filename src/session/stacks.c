@@ -246,7 +246,7 @@ static void read_own(struct nopal_trace *t)
 
 void session_see_followed(struct nopal_trace *t, size_t i)
 {
-	if (watch_follows(&t->watch, t->watch.all[i].pid))
+	if (watch_is_followed(&t->watch.all[i]))
 		session_see_stacks(t, t->watch.all[i].pid);
 }
 

@@ -21,11 +21,16 @@ struct watch_process *watch_find(const struct watch *w, pid_t pid)
 	return NULL;
 }
 
+bool watch_is_followed(const struct watch_process *p)
+{
+	return p->state == STATE_FOLLOWED || p->state == STATE_UNSEEN;
+}
+
 bool watch_follows(const struct watch *w, pid_t pid)
 {
 	const struct watch_process *p = watch_find(w, pid);
 
-	return p && (p->state == STATE_FOLLOWED || p->state == STATE_UNSEEN);
+	return p && watch_is_followed(p);
 }
 
 int watch_add(struct watch *w, pid_t pid)

@@ -78,7 +78,9 @@ bool watch_has_agent(const struct watch *w);
 
 /* The row of a process; NULL. It stays until another is added. */
 struct watch_process *watch_find(const struct watch *w, pid_t pid);
-/* Is it followed, as far as the kernel has reported? Of a run of all processes none is. */
+/* Is the process of a row followed, as far as the kernel has reported? */
+bool watch_is_followed(const struct watch_process *p);
+/* ... of any number. Of a run of all processes none is. */
 bool watch_follows(const struct watch *w, pid_t pid);
 /* It is followed from now on, unless it was left before: one that has ended is another.
  * -ENOMEM. */
