@@ -14,7 +14,7 @@
 //   vfork        waits 2 s for a child of vfork()
 //   vforks N     N threads call all functions in children of vfork() until `quiet`
 //   vforked N    N threads have each a child of vfork() that does so
-//   wait         epoll_wait() for 1 s, and not less; answers "result N"
+//   wait         epoll_wait() for 1 s, and not less, unless SIGUSR1 ends it; answers "result N"
 //   ring         io_uring_enter() for 1 s; answers "result N"
 #include <stdio.h>
 
@@ -296,6 +296,7 @@ static void wait_for_event(void)
 	struct timespec start, end;
 	int64_t ns;
 
+	signal(SIGUSR1, handle);
 	printf("waiting\n");
 	fflush(stdout);
 	clock_gettime(CLOCK_MONOTONIC, &start);

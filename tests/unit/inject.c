@@ -449,17 +449,24 @@ static void a_thread_that_gets_signals_all_the_time_stops(void **state)
 	assert_int_equal(waitpid(t.tid, NULL, 0), t.tid);
 }
 
+/* Start the target, and let it sleep in a call. */
+static void start_asleep(struct target *t, const char *how)
+{
+	char line[64];
+
+	start(t, 0);
+	fprintf(t->puppet.to, "%s\n", how);
+	fflush(t->puppet.to);
+	assert_non_null(fgets(line, sizeof(line), t->puppet.from)); /* waiting */
+	usleep(50000);
+}
+
 static void check_sleep(const char *how)
 {
 	struct target t;
 	struct tracer r;
-	char line[64];
 
-	start(&t, 0);
-	fprintf(t.puppet.to, "%s\n", how);
-	fflush(t.puppet.to);
-	assert_non_null(fgets(line, sizeof(line), t.puppet.from)); /* waiting */
-	usleep(50000);
+	start_asleep(&t, how);
 	assert_int_equal(attach(&r, &t), 0);
 	assert_int_equal(puppet_answer(&t.puppet, "result"), 0);
 	detach(&r, &t);
@@ -478,15 +485,11 @@ static void a_limit_is_kept_through_many_stops(void **state)
 {
 	struct target t;
 	struct pollfd answer = {.events = POLLIN};
-	char line[64];
 	int stops = 0;
 
 	(void)state;
-	start(&t, 0);
+	start_asleep(&t, "wait");
 	answer.fd = fileno(t.puppet.from);
-	fprintf(t.puppet.to, "wait\n");
-	fflush(t.puppet.to);
-	assert_non_null(fgets(line, sizeof(line), t.puppet.from)); /* waiting */
 	while (stops++ < 1000 && !poll(&answer, 1, 20)) {
 		struct thread thread = {.tid = t.puppet.pid};
 
@@ -498,6 +501,51 @@ static void a_limit_is_kept_through_many_stops(void **state)
 	print_message("%d stops\n", stops);
 	assert_in_range(stops, 1, 999);
 	assert_int_equal(puppet_answer(&t.puppet, "result"), 0);
+	assert_int_equal(stop(&t), 0);
+}
+
+/* A tracer that is killed while it has stopped the thread: the call ended with EINTR. */
+static void a_killed_tracer_cuts_no_call_short(void **state)
+{
+	struct target t;
+	int stopped[2];
+	char byte;
+	pid_t tracer;
+
+	(void)state;
+	start_asleep(&t, "wait");
+	assert_int_equal(pipe2(stopped, O_CLOEXEC), 0);
+	tracer = fork();
+	if (!tracer) {
+		struct thread thread = {.tid = t.puppet.pid};
+
+		if (!thread_stop(&thread, false) && !thread_wait(&thread, UINT64_MAX) &&
+		    write(stopped[1], "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(stopped[1]);
+	assert_int_equal(read(stopped[0], &byte, 1), 1);
+	kill(tracer, SIGKILL);
+	waitpid(tracer, NULL, 0);
+	close(stopped[0]);
+	assert_int_equal(puppet_answer(&t.puppet, "result"), 0);
+	assert_int_equal(stop(&t), 0);
+}
+
+static void a_signal_that_comes_during_a_stop_ends_the_call(void **state)
+{
+	struct target t;
+	struct thread thread;
+
+	(void)state;
+	start_asleep(&t, "wait");
+	thread = (struct thread){.tid = t.puppet.pid};
+	assert_int_equal(thread_stop(&thread, false), 0);
+	assert_int_equal(thread_wait(&thread, UINT64_MAX), 0);
+	assert_int_equal(kill(thread.tid, SIGUSR1), 0);
+	thread_resume(&thread);
+	assert_int_equal(puppet_answer(&t.puppet, "result"), -EINTR);
 	assert_int_equal(stop(&t), 0);
 }
 
@@ -1042,6 +1090,8 @@ int main(void)
 		cmocka_unit_test(a_thread_that_gets_signals_all_the_time_stops),
 		cmocka_unit_test(a_call_that_sleeps_is_not_cut_short),
 		cmocka_unit_test(a_limit_is_kept_through_many_stops),
+		cmocka_unit_test(a_killed_tracer_cuts_no_call_short),
+		cmocka_unit_test(a_signal_that_comes_during_a_stop_ends_the_call),
 		cmocka_unit_test(io_uring_enter_was_cut_short),
 		cmocka_unit_test(children_inherit_the_jumps),
 		cmocka_unit_test(a_tracer_may_be_killed_at_any_moment),

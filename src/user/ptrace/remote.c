@@ -23,6 +23,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/proc.h"
+#include "user/ptrace/signals.h"
 #include "user/ptrace/threads.h"
 #include "user/ptrace/tracee_state.h"
 
@@ -163,7 +164,7 @@ static int try_some_thread(struct inject *x, struct thread *out)
 		if (!err)
 			err = thread_wait(out, ASLEEP_MOST);
 		/* The fault would be taken for one that the stub has raised. */
-		if (!err && thread_has_fault(out->tid)) {
+		if (!err && (signals_pending(out->tid) & SIGNAL_FAULTS)) {
 			thread_resume(out);
 			err = -EAGAIN;
 		}
@@ -221,8 +222,8 @@ static int refuse_program(struct inject *x, struct diag *d)
 }
 
 /* What the CPU raises. A blocked one would make the kernel forget the program's handler. */
-#define BIT    THREAD_SIGNAL
-#define FAULTS THREAD_FAULTS
+#define BIT    SIGNAL_BIT
+#define FAULTS SIGNAL_FAULTS
 
 /* A signal that is not blocked: the program never gets one that the stub has raised, and later one
  * that another process has sent. What to let it go on with; -ESTALE: the stub was changed. */

@@ -79,6 +79,7 @@ void sleep_end(pid_t tid, struct sleep *s)
 {
 	struct turn now;
 
+	s->length = 0;
 	if (!s->began.at)
 		return;
 	now = read_turn(tid);

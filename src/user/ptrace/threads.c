@@ -1,30 +1,23 @@
 /* Stopping the threads of another process, and letting them go on as if they had not been stopped.
- *
- * PTRACE_SEIZE and PTRACE_INTERRUPT send no signal, yet they wake threads that sleep in the kernel.
- * The kernel starts most system calls again. Some give EINTR to the program instead,
- * which it would never have seen without us: for these, the thread is put back to its system call.
- */
+ * PTRACE_SEIZE and PTRACE_INTERRUPT send no signal, yet they wake threads that sleep in the kernel:
+ * interrupted.c puts these back to their system calls. */
 #include "user/ptrace/threads.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/proc.h"
 #include "base/tracees.h"
+#include "user/ptrace/signals.h"
 #include "user/ptrace/system_call.h"
 #include "user/ptrace/tracee_state.h"
 
@@ -39,65 +32,6 @@
 #define STACK_MOST  (16u << 20) /* bytes of a stack that are looked at */
 
 /* ---- what the kernel says of a thread */
-
-#ifdef INJECT_HAS_CPU
-/* A number in hex of /proc/TID/status; 0 when unknown. */
-static uint64_t status_hex(struct str status, const char *name)
-{
-	struct str line = process_status_line(status, name);
-	uint64_t value;
-
-	return str_take_hex(&line, &value) ? value : 0;
-}
-
-#define IGNORED_BY_DEFAULT                                                         \
-	(THREAD_SIGNAL(SIGCHLD) | THREAD_SIGNAL(SIGCONT) | THREAD_SIGNAL(SIGURG) | \
-	 THREAD_SIGNAL(SIGWINCH))
-
-/* Signals that do nothing to the program: 1 << number - 1. The kernel lets them wake a thread only
- * because it is traced by ptrace(2). */
-static uint64_t ignored_in(struct str status)
-{
-	return status_hex(status, "SigIgn") | (IGNORED_BY_DEFAULT & ~status_hex(status, "SigCgt"));
-}
-
-/* The signals that the thread will take as soon as it goes on. */
-static uint64_t signals_of(pid_t tid)
-{
-	struct buf text = BUF_INIT;
-	uint64_t signals = UINT64_MAX;
-	struct str status;
-
-	if (!process_status(tid, &text)) {
-		status = buf_as_str(&text);
-		signals = (status_hex(status, "SigPnd") | status_hex(status, "ShdPnd")) &
-			  ~status_hex(status, "SigBlk") & ~ignored_in(status);
-	}
-	buf_free(&text);
-	return signals;
-}
-
-static bool ignores(pid_t tid, int sig)
-{
-	struct buf text = BUF_INIT;
-	bool ignored =
-		!process_status(tid, &text) && (ignored_in(buf_as_str(&text)) & THREAD_SIGNAL(sig));
-
-	buf_free(&text);
-	return ignored;
-}
-
-bool thread_has_fault(pid_t tid)
-{
-	return signals_of(tid) & THREAD_FAULTS;
-}
-#else
-bool thread_has_fault(pid_t tid)
-{
-	(void)tid;
-	return false;
-}
-#endif
 
 /* The letter in /proc/TID/stat: R S D T t Z X; X also when it is gone. */
 static char state_of(pid_t tid)
@@ -195,15 +129,11 @@ int thread_stop(struct thread *t, bool is_filtered)
 {
 	int err;
 
-#ifdef INJECT_HAS_CPU
-	sleep_note(t->tid, &t->sleep);
-#endif
+	interrupted_note_sleep(t->tid, &t->interrupted);
 	err = seize(t->tid, PTRACE_O_TRACESYSGOOD | (is_filtered ? PTRACE_O_SUSPEND_SECCOMP : 0));
 	if (err)
 		return err;
-#ifdef INJECT_HAS_CPU
-	cpu_note_call(t->tid, &t->call);
-#endif
+	interrupted_note_call(t->tid, &t->interrupted);
 	return ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) ? -errno : 0;
 }
 
@@ -226,78 +156,15 @@ int thread_next_stop(pid_t tid, int flags)
 	return -ESRCH;
 }
 
-#ifdef INJECT_HAS_CPU
-/* Calls that a stop ends with EINTR, and that have done nothing when they return it. */
-static bool is_cut_short(uint64_t number)
-{
-	static const uint16_t calls[] = {
-#ifdef SYS_epoll_wait /* not on newer CPUs */
-		SYS_epoll_wait,
-#endif
-		SYS_epoll_pwait,     SYS_epoll_pwait2, SYS_semop,    SYS_semtimedop,
-		SYS_rt_sigtimedwait, SYS_io_getevents, SYS_read,     SYS_readv,
-#ifdef SYS_io_pgetevents
-		SYS_io_pgetevents,
-#endif
-#ifdef SYS_io_uring_enter
-		SYS_io_uring_enter,
-#endif
-		SYS_recvfrom,	     SYS_recvmsg,      SYS_recvmmsg, SYS_accept,
-		SYS_accept4,	     SYS_write,	       SYS_writev,   SYS_sendto,
-		SYS_sendmsg,
-	};
-
-	for (size_t i = 0; i < COUNT(calls); i++)
-		if (calls[i] == number)
-			return true;
-	return false;
-}
-
-/* The rest of the limit stays in the register, which functions may change: callers of libc load it
- * again. A thread that makes the call itself, again and again with one register, polls more often.
- */
-static void shorten_limit(const struct sleep *s, struct user_regs_struct *regs)
-{
-	int32_t limit = (int32_t)cpu_fourth(regs), left = sleep_shorten(s, limit);
-
-	if (left != limit)
-		cpu_set_fourth(regs, (uint32_t)left);
-}
-
-static void repeat_call(const struct thread *t)
-{
-	struct user_regs_struct regs;
-	int64_t number = cpu_get(t->tid, &regs) ? -1 : cpu_interrupted(&regs);
-
-	if (number < 0 || !is_cut_short((uint64_t)number) || signals_of(t->tid))
-		return;
-	if (!cpu_repeat_call(t->tid, &t->call, &regs))
-		return;
-	if (sleep_has_limit((uint64_t)number))
-		shorten_limit(&t->sleep, &regs);
-	cpu_set(t->tid, &regs);
-}
-
 /* A signal that the program ignores has come first: it is as if there had been none. */
-static void take_ignored(const struct thread *t, int sig)
+static void take_ignored(struct thread *t, int sig)
 {
-	if (sig && ignores(t->tid, sig))
-		repeat_call(t);
+	if (sig && signal_is_ignored(t->tid, sig))
+		interrupted_repeat(t->tid, &t->interrupted);
 }
-#else
-static void repeat_call(const struct thread *t)
-{
-	(void)t;
-}
-
-static void take_ignored(const struct thread *t, int sig)
-{
-	(void)t, (void)sig;
-}
-#endif
 
 /* 0: nothing yet; 1: it has stopped as we asked; -ESRCH. */
-static int look_for_stop(const struct thread *t)
+static int look_for_stop(struct thread *t)
 {
 	pid_t tid = t->tid;
 	int stop = thread_next_stop(tid, WNOHANG | WNOWAIT), sig;
@@ -316,18 +183,6 @@ static int look_for_stop(const struct thread *t)
 		return -ESRCH;
 	return 0;
 }
-
-#ifdef INJECT_HAS_CPU
-/* ptrace(2) answers when the kernel has taken it off its CPU. */
-static void note_stop(struct thread *t)
-{
-	struct user_regs_struct regs;
-
-	cpu_confirm_call(t->tid, &t->call);
-	if (t->sleep.began.at && !cpu_get(t->tid, &regs))
-		sleep_end(t->tid, &t->sleep);
-}
-#endif
 
 /* waitid(2) is silent about the end of a main thread while other threads that have ended, too, are
  * held by us: their ends are not ours to collect. So its state is asked for. */
@@ -350,10 +205,8 @@ int thread_wait(struct thread *t, uint64_t asleep_ns)
 		if (!patience_wait(&patience))
 			return -ETIME;
 	}
-#ifdef INJECT_HAS_CPU
 	if (found > 0)
-		note_stop(t);
-#endif
+		interrupted_repeat(t->tid, &t->interrupted);
 	return found < 0 ? found : 0;
 }
 
@@ -392,7 +245,7 @@ struct place thread_place(const struct thread *t)
 
 void thread_resume(const struct thread *t)
 {
-	repeat_call(t);
+	interrupted_settle(t->tid, &t->interrupted);
 	ptrace(PTRACE_DETACH, t->tid, NULL, NULL);
 }
 
@@ -512,7 +365,7 @@ const struct thread *threads_some_stopped(const struct threads *t)
 {
 	for (size_t i = 0; i < t->count; i++)
 		if (t->all[i].is_stopped && !t->all[i].shares_memory &&
-		    !thread_has_fault(t->all[i].tid))
+		    !(signals_pending(t->all[i].tid) & SIGNAL_FAULTS))
 			return &t->all[i];
 	return NULL;
 }

@@ -4,8 +4,7 @@
 
 #include <signal.h>
 
-#include "user/ptrace/cpu.h"
-#include "user/ptrace/sleep.h"
+#include "user/ptrace/interrupted.h"
 
 struct inject;
 
@@ -14,10 +13,7 @@ struct thread {
 	bool is_stopped, is_ended;
 	bool is_asleep;	    /* in the kernel, where nothing wakes it */
 	bool shares_memory; /* of another process, which shares the memory */
-#ifdef INJECT_HAS_CPU
-	struct cpu_call call; /* that it was in */
-	struct sleep sleep;
-#endif
+	struct interrupted interrupted;
 };
 
 struct threads {
@@ -32,13 +28,6 @@ int thread_stop(struct thread *t, bool is_filtered);
 /* Until it has stopped; -ESRCH; -ETIMEDOUT: it sleeps in the kernel, for `asleep_ns` by now;
  * -ETIME: it goes on running. */
 int thread_wait(struct thread *t, uint64_t asleep_ns);
-/* Signals that the CPU raises. */
-#define THREAD_SIGNAL(sig) (UINT64_C(1) << ((sig)-1))
-#define THREAD_FAULTS                                                             \
-	(THREAD_SIGNAL(SIGSEGV) | THREAD_SIGNAL(SIGBUS) | THREAD_SIGNAL(SIGILL) | \
-	 THREAD_SIGNAL(SIGFPE) | THREAD_SIGNAL(SIGTRAP) | THREAD_SIGNAL(SIGSYS))
-/* Will the thread take one as soon as it goes on? */
-bool thread_has_fault(pid_t tid);
 #define ASLEEP_MOST 250000000u /* asleep for this time: nothing wakes it, as after vfork() */
 
 /* How long a thread is waited for: a second, or ten while it is runnable and no CPU runs it. */
