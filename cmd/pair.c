@@ -155,7 +155,7 @@ static int not_one(const struct command *c, const struct hunt *h, const char *wo
 static char *prefix_of(const char *word, const struct run *run, const char **name)
 {
 	const char *colon = strrchr(word, ':');
-	bool is_file = !colon || strchr(colon, '/');
+	bool is_file = !colon || strchr(colon, '/') || probe_word_file(word) == strlen(word);
 	struct script_text t;
 	char *some = NULL, *prefix = NULL;
 

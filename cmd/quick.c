@@ -10,6 +10,7 @@
 
 #include "flame.h"
 #include "options.h"
+#include "probe_word.h"
 
 /* -f: a form of the output, or what a message of bcc's must contain. */
 static const char *take_form(void *at, const struct option *o, const char *value)
@@ -61,7 +62,8 @@ static int take_words(const struct command *c, struct quick *q, char **words, in
 {
 	const struct quick_kind *kind = c->detail;
 
-	if (count && *words[0] && words[0][strlen(words[0]) - 1] == '}')
+	if (count && *words[0] && words[0][strlen(words[0]) - 1] == '}' &&
+	    !probe_word_is_plain(words[0]))
 		return usage_error(c, "'%s' is a script: nopal -e runs it", words[0]);
 	if (kind->needs_expression && count > 1)
 		q->what = words[--count];

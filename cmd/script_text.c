@@ -82,6 +82,17 @@ static void close_text(struct script_text *t)
 	t->out = NULL;
 }
 
+const char *script_literal_end(const char *text)
+{
+	for (const char *at = text + 1; *at; at++) {
+		if (*at == '\\' && at[1])
+			at++;
+		else if (*at == '"')
+			return at;
+	}
+	return NULL;
+}
+
 bool script_text_end(struct script_text *t)
 {
 	close_text(t);

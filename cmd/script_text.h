@@ -27,6 +27,8 @@ void script_put_piece(struct script_text *t, const char *word, size_t at, size_t
 void script_put_word(struct script_text *t, const char *word); /* all of it */
 /* The word as a string literal of a script, with its quotes. */
 void script_put_literal(struct script_text *t, const char *word);
+/* The closing quote of the literal that starts at text[0]; NULL: there is none. */
+const char *script_literal_end(const char *text);
 /* False: out of memory, after a message. */
 bool script_text_end(struct script_text *t);
 void script_text_free(struct script_text *t);

@@ -8,21 +8,11 @@
 
 #include "probe_word.h"
 
-/* The closing quote of the literal that starts at text[0]; NULL when there is none. */
-static const char *literal_end(const char *text)
-{
-	for (const char *at = text + 1; *at; at++) {
-		if (*at == '\\' && at[1])
-			at++;
-		else if (*at == '"')
-			return at;
-	}
-	return NULL;
-}
-
 /* "%s of %d" is one, "usdt:./a%20b:p:n" is a probe. */
 static bool is_format(const char *word)
 {
+	if (probe_word_is_plain(word))
+		return false;
 	return word[0] == '"' || word[0] == '%' || (strchr(word, '%') && strchr(word, ' '));
 }
 
@@ -44,7 +34,7 @@ static int count_values(const char *format)
 static int take_format(const struct command *c, struct spec *s, char **words, int left)
 {
 	s->format = *words;
-	if (s->format[0] == '"' && !literal_end(s->format)) {
+	if (s->format[0] == '"' && !script_literal_end(s->format)) {
 		usage_error(c, "unterminated quote in the format %s", s->format);
 		return -1;
 	}
@@ -87,6 +77,12 @@ static bool is_typed(const char *word, const char *next)
 	       !(next && is_format(next));
 }
 
+static bool is_bcc(const struct bcc_reading *how, const char *word, const char *next)
+{
+	return !probe_word_is_plain(word) &&
+	       (bcc_is_spec(word) || (how->is_trace && is_typed(word, next)));
+}
+
 int spec_read(const struct command *c, char **words, int count, const struct bcc_reading *how,
 	      struct spec **out)
 {
@@ -96,8 +92,7 @@ int spec_read(const struct command *c, char **words, int count, const struct bcc
 
 	*out = list;
 	for (int i = 0; list && i < count; i++) {
-		if (bcc_is_spec(words[i]) ||
-		    (how->is_trace && is_typed(words[i], i + 1 < count ? words[i + 1] : NULL))) {
+		if (is_bcc(how, words[i], i + 1 < count ? words[i + 1] : NULL)) {
 			n += list[n].probe_count > 0;
 			if (take_bcc(c, &list[n++], words[i], how))
 				goto failed;
@@ -160,7 +155,7 @@ void spec_write_printf(struct script_text *t, const struct spec *s, const char *
 		return;
 	}
 	if (format[0] == '"') {
-		end = literal_end(format);
+		end = script_literal_end(format);
 		script_put_piece(t, format, 1, (size_t)(end - format) - 1);
 		script_put(t, "\\n\", %s", args);
 		script_put_piece(t, format, (size_t)(end - format) + 1, strlen(end + 1));
@@ -191,8 +186,8 @@ size_t value_len(const char *text)
 	for (; text[len] && !(text[len] == ',' && depth <= 0); len++) {
 		depth += text[len] == '(' || text[len] == '[' || text[len] == '{';
 		depth -= text[len] == ')' || text[len] == ']' || text[len] == '}';
-		if (text[len] == '"' && literal_end(text + len))
-			len = (size_t)(literal_end(text + len) - text);
+		if (text[len] == '"' && script_literal_end(text + len))
+			len = (size_t)(script_literal_end(text + len) - text);
 	}
 	return len;
 }
@@ -221,7 +216,7 @@ static void put_name(struct script_text *t, const char *value, size_t len)
 /* What follows the format in a word: ", a, b". */
 static const char *literal_values(const struct spec *s)
 {
-	const char *at = literal_end(s->format) + 1;
+	const char *at = script_literal_end(s->format) + 1;
 
 	return at + strspn(at, ", ");
 }

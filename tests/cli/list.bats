@@ -96,6 +96,30 @@ END
 	done
 }
 
+@test "commands refused paths with colons, quotes, blanks and brackets, and what list had printed of them" {
+	need_tracing
+	cd "$BATS_TEST_TMPDIR"
+	printf '#!/bin/sh\nexec "$PROGRAM" number 1 2 4\n' >program
+	chmod +x program
+	for name in "a b" "c:d" 'q"q' 'r"r s' 'b\s' 'x,y{z}' 'u(v' '%d w' '$1'; do
+		cp "$tick" "$name"
+		export PROGRAM=./$name
+		listed=$("$NOPAL" list "./$name" | grep ':number$')
+		for word in "./$name:number" "./$name:tick:number" "usdt:./$name:tick:number" "$listed"; do
+			run "$NOPAL" count -q "$word" -c ./program
+			[ "${lines[1]}" = "tick:number      3" ]
+			run "$NOPAL" trace -q -f json "$word" -c ./program
+			[ "$(grep -c number <<<"$output")" = 3 ]
+			run "$NOPAL" hist -q -f json "$word" arg0 -c ./program
+			[[ "$output" == *'{"min": 4, "max": 7, "count": 1}'* ]]
+			run "$NOPAL" stack -q "$word" -c ./program
+			[[ "$output" == *" 3 "* || "$output" == *$'\n3'* ]]
+		done
+		run "$NOPAL" count -q "./$name" -c ./program
+		[[ "$output" == *"tick:number"*3* ]]
+	done
+}
+
 @test "a bare name is looked up in PATH, among the loader's libraries, and here" {
 	run env PATH="$BATS_TEST_TMPDIR:$PATH" "$NOPAL" list tick
 	[ "$status" = 0 ]
