@@ -180,7 +180,8 @@ static void put_parts(struct script_text *t, const char *word, const struct part
 	}
 }
 
-/* What scripts take as it is, but for a file that only its existence tells from what follows. */
+/* A script takes the word as it is, except for a file that only its existence tells from what
+ * follows. */
 static void put_typed(struct script_text *t, const char *word)
 {
 	size_t len = (size_t)(after_type(word) - word);
