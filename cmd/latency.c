@@ -321,7 +321,7 @@ static const struct option latency_options[] = {
 	{NULL, "--stack",        NULL,      take_flag,     AT(stack),       "also print the stack at the end of each of the slowest (of 10, unless --slowest says otherwise)"},
 	{NULL, "--no-lines",     NULL,      take_flag,     AT(no_lines),    "do not read debug information: no source lines and inlined functions in stacks"},
 	SCOPE_OPTIONS(struct latency, scope),
-	{"-d", NULL,             "TIME",    take_duration, AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m (default: on ^C or when COMMAND ends)"},
+	{"-d", "--duration",     "TIME",    take_duration, AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m (default: on ^C or when COMMAND ends)"},
 	{"-i", NULL,             "TIME",    take_duration, AT(interval),    "also print the results so far every TIME"},
 	RUN_SCRIPT,
 	{"-h", "--help",         NULL,      take_help,     0,               "print this help"},

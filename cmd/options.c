@@ -283,10 +283,35 @@ const struct option *options_find(const struct command *c, const char *arg,
 	return NULL;
 }
 
+/* The commands that have an option of this name, as "count, hist"; empty: none. */
+static void list_owners(const char *arg, bool (*matches)(const struct option *, const char *),
+			char *out, size_t size)
+{
+	size_t len = 0;
+
+	*out = 0;
+	for (size_t i = 0; nopal_commands[i]; i++)
+		if (nopal_commands[i]->summary && len < size &&
+		    options_find(nopal_commands[i], arg, matches))
+			len += (size_t)snprintf(out + len, size - len, "%s%s", len ? ", " : "",
+						nopal_commands[i]->name);
+}
+
+static bool is_same_option(const struct option *o, const char *arg)
+{
+	return arg[1] == '-' ? is_word(o, arg) : o->value && is_letter(o, arg + 1);
+}
+
 static int unknown(const struct command *c, const char *arg)
 {
 	const struct option *like = options_find(c, arg, is_like);
+	char owners[128] = "";
 
+	if (!like)
+		list_owners(arg, is_same_option, owners, sizeof(owners));
+	if (*owners)
+		return usage_error(c, "unknown option '%s'; commands that have it: %s", arg,
+				   owners);
 	return like ? usage_error(c, "unknown option '%s': did you mean '%s'?", arg, like->word)
 		    : usage_error(c, "unknown option '%s'", arg);
 }

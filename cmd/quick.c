@@ -57,6 +57,12 @@ static int check_format(const struct command *c, const struct quick *q)
 	return 0;
 }
 
+/* A number, which no probe is: it followed the command of -c. */
+static bool is_of_command(const char *word)
+{
+	return *word && !word[strspn(word, "0123456789.")];
+}
+
 /* The last word is the expression where one is needed; formats are for trace. */
 static int take_words(const struct command *c, struct quick *q, char **words, int count)
 {
@@ -74,6 +80,12 @@ static int take_words(const struct command *c, struct quick *q, char **words, in
 				  &q->specs);
 	if (q->spec_count < 0)
 		return EXIT_USAGE;
+	for (int i = 1; i < count && q->run.options.command; i++)
+		if (is_of_command(words[i]))
+			return usage_error(
+				c,
+				"'%s' is not a probe: -c takes the command as one word, -c '%s %s'",
+				words[i], q->run.options.command, words[i]);
 	if (!count)
 		return usage_error(
 			c, q->run.pid_count == 1
@@ -202,7 +214,7 @@ static int run_quick(const struct command *c, char **argv)
 /* clang-format off */
 #define AT(member) offsetof(struct quick, member)
 #define OPTION_SCOPE    SCOPE_OPTIONS(struct quick, scope)
-#define OPTION_DURATION {"-d", NULL,             "TIME",    take_duration, AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m (default: on ^C or when COMMAND ends)"}
+#define OPTION_DURATION {"-d", "--duration",     "TIME",    take_duration, AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m (default: on ^C or when COMMAND ends)"}
 #define OPTION_INTERVAL {"-i", NULL,             "TIME",    take_duration, AT(interval),    "print the results every TIME, and start again from 0"}, \
 			{"-n", NULL,             "COUNT",   take_count,    AT(times),       "with -i: stop after COUNT results"}, \
 			{"-T", NULL,             NULL,      take_flag,     AT(wall),        "with -i: print the time above the results"}

@@ -35,7 +35,7 @@ static const struct refusal { const char *option, *instead; } refusals[] = {
 
 static const char *take_refused(void *at, const struct option *o, const char *value)
 {
-	const char *option = o->word ? o->word : o->letter;
+	const char *option = o->letter ? o->letter : o->word;
 
 	(void)value;
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++)
@@ -115,7 +115,7 @@ static const struct option script_options[] = {
 	{"-v", NULL,                   NULL,               take_flag,      AT(run.options.verbose),    "print what the verifier says of each program, the kernel features in use, and all sites that are skipped"},
 	{"-I", NULL,                   "FOLDER",           take_line,      AT(header_dirs),            "look for headers in FOLDER, too"},
 	{NULL, "--include",            "FILE",             take_line,      AT(headers),                "include a header before those of the script"},
-	{"-d", NULL,                   "TIME",             take_time,      0,                          "stop after TIME: seconds, or as in 0.5, 100ms, 1m"},
+	{"-d", "--duration",           "TIME",             take_time,      0,                          "stop after TIME: seconds, or as in 0.5, 100ms, 1m"},
 	{NULL, "--dry-run",            NULL,               take_flag,      AT(run.dry_run),            "compile and load, but attach nothing"},
 	{NULL, "--test",               NULL,               take_flag,      AT(test),                   "run the test probes of the script, each alone, and say which fail"},
 	{NULL, "--bench",              NULL,               take_flag,      AT(bench),                  "run the bench probes, each for a while, and say how long they take"},

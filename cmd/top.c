@@ -322,7 +322,7 @@ static const struct option top_options[] = {
 	{"-e", NULL,             "SCRIPT", take_text,   AT(script),      "watch the maps of SCRIPT"},
 	{"-i", NULL,             "TIME", take_duration, AT(interval),    "print the rows as text every TIME, for logs"},
 	SCOPE_OPTIONS(struct top_command, scope),
-	{"-d", NULL,             "TIME", take_duration, AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m"},
+	{"-d", "--duration",     "TIME", take_duration, AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m"},
 	RUN_SCRIPT,
 	{"-h", "--help",         NULL,   take_help,     0,               "print this help"},
 	{0},

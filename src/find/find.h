@@ -69,6 +69,11 @@ int finder_sites(struct finder *f, const struct find_query *q, found_fn *fn, voi
  * libraries apart: its path, and how many there are. Empty: none has. */
 struct str finder_library(struct finder *f, struct str path, struct arena *a, size_t *count);
 
+/* The first library that the file is linked with and that has a function `name`; empty: none has.
+ */
+struct str finder_function_library(struct finder *f, struct str path, struct str name,
+				   struct arena *a);
+
 /* Functions of a file by pattern (the query's name; it has no provider), for uprobes: link-time
  * name, file offset. A name "0x1234" is a link-time address: its offset and the function that holds
  * it, or an empty name. A function that is not in the file is looked for among those that the

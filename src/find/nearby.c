@@ -120,7 +120,8 @@ int nearby_libraries(const struct image *image, int (*fn)(void *arg, struct str 
 struct library_search {
 	struct finder *finder;
 	struct arena *arena;
-	struct str path; /* of the first with probes */
+	struct str function; /* that it should have */
+	struct str path;     /* of the first with probes, or with the function */
 	size_t count;
 };
 
@@ -150,17 +151,50 @@ static int look_in_library(void *arg, struct str name)
 	return s->count > 0;
 }
 
-struct str finder_library(struct finder *f, struct str path, struct arena *a, size_t *count)
+/* Call the function with the name of each library that the file is linked with. */
+static void each_library(struct str path, int (*fn)(void *arg, struct str name),
+			 struct library_search *s)
 {
-	struct library_search s = {.finder = f, .arena = a, .path = STR("")};
 	struct image *image;
 	struct located file;
 
-	*count = 0;
-	if (lookup_file(0, path, a, &file) || image_open(file.open_path.ptr, &image, NULL))
-		return s.path;
-	nearby_libraries(image, look_in_library, &s);
+	if (lookup_file(0, path, s->arena, &file) || image_open(file.open_path.ptr, &image, NULL))
+		return;
+	nearby_libraries(image, fn, s);
 	image_close(image);
+}
+
+struct str finder_library(struct finder *f, struct str path, struct arena *a, size_t *count)
+{
+	struct library_search s = {.finder = f, .arena = a, .path = STR("")};
+
+	each_library(path, look_in_library, &s);
 	*count = s.count;
+	return s.path;
+}
+
+static int take_function(void *arg, const struct found_function *function)
+{
+	struct library_search *s = arg;
+
+	s->path = arena_str(s->arena, function->path);
+	return 1;
+}
+
+static int look_for_function(void *arg, struct str name)
+{
+	struct library_search *s = arg;
+	struct find_query q = {.path = name, .name = s->function};
+
+	finder_functions(s->finder, &q, take_function, s, NULL);
+	return s->path.len > 0;
+}
+
+struct str finder_function_library(struct finder *f, struct str path, struct str name,
+				   struct arena *a)
+{
+	struct library_search s = {.finder = f, .arena = a, .function = name, .path = STR("")};
+
+	each_library(path, look_for_function, &s);
 	return s.path;
 }

@@ -53,6 +53,53 @@ bats_require_minimum_version 1.5.0
 	[[ "$output" == *"cannot read '/nowhere/x.bt': No such file or directory"* ]]
 }
 
+@test "an option that other commands have was unknown; --duration is a word for -d" {
+	need_tracing
+	cd "$BATS_TEST_TMPDIR"
+	private tick >/dev/null
+	run "$NOPAL" trace -k pid ./tick
+	[ "$status" = 2 ]
+	[[ "${lines[0]}" == *"unknown option '-k'; commands that have it: count, hist, stack, latency, top" ]]
+	run timeout 20 "$NOPAL" count -q --duration 100ms ./tick:word -c './tick word a b'
+	[ "${lines[1]}" = "tick:word      2" ]
+}
+
+@test "words that followed the command of -c were files that a process did not have" {
+	run "$NOPAL" count ./tick -c ./tick 50
+	[ "$status" = 2 ]
+	[[ "${lines[0]}" == *"'50' is not a probe: -c takes the command as one word, -c './tick 50'" ]]
+}
+
+@test "rates without a unit, texts without quotes, texts in a histogram" {
+	need_tracing
+	cd "$BATS_TEST_TMPDIR"
+	private tick >/dev/null
+	run "$NOPAL" -e 'profile:99 { @ = count() }'
+	[ "${lines[3]}" = "hint: 99 times a second is profile:hz:99" ]
+	run "$NOPAL" -e 'interval:2 { @ = count() }'
+	[ "${lines[3]}" = "hint: every 2 s is interval:s:2" ]
+	run "$NOPAL" count ./tick:word -w 'str(arg0) == apple' -c './tick word a'
+	[ "${lines[3]}" = 'hint: a text is written in quotes: "apple"' ]
+	run "$NOPAL" hist ./tick:word 'str(arg0)' -c './tick word a'
+	[ "${lines[3]}" = "hint: texts are counted, as keys: @[str(arg0)] = count(), or nopal count -k" ]
+}
+
+@test "a function that the kernel does not have, on a kernel without kprobes too" {
+	need_tracing
+	run "$NOPAL" -e 'kprobe:vfs_reed { @ = count() }'
+	[ "$status" = 1 ]
+	[[ "$output" == *"vfs_reed"* && "$output" != *"without kprobes"* ]]
+}
+
+@test "a function that a program calls, and a library has" {
+	need_tracing
+	cd "$BATS_TEST_TMPDIR"
+	echo 'int main(void) { return !__builtin_malloc(1); }' | ${CC:-cc} -fno-builtin -x c -O0 - -o calls
+	run "$NOPAL" count uprobe:./calls:malloc -c ./calls
+	[ "$status" = 1 ]
+	[[ "${lines[3]}" == "hint: '"*"' has it: uprobe:"*libc*":malloc" ]]
+}
+
 @test "a script error shows the line and a caret" {
 	run "$NOPAL" -e 'BEGIN { printf("%d\n", $x) }'
 	[ "$status" = 1 ]

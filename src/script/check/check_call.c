@@ -60,6 +60,9 @@ static void check_arg(struct check *c, const struct function *f, struct expr *a,
 	snprintf(what, sizeof(what), "this argument of '%s'", f->name);
 	if (letter == 'i' || letter == 'p')
 		check_int(c, a, what);
+	if (c->err && f->group == GROUP_AGGREGATION && expr_is_text(a))
+		diag_hint(c->d, "texts are counted, as keys: @[%.*s] = count(), or nopal count -k",
+			  (int)a->mark.len, c->s->text.ptr + a->mark.at);
 	else if (letter == 'c' && !(expr_is_int(a) && a->is_const))
 		wrong_arg(c, a, f, "a constant");
 	else if (letter == 't' && !expr_is_text(a) && !check_is_open(c, a))

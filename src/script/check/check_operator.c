@@ -408,12 +408,24 @@ static void spell_sides(struct check *c, struct expr *e)
 	}
 }
 
+/* A word beside a text, which nothing is called: str(arg0) == apple. */
+static void check_sides(struct check *c, struct expr *e)
+{
+	const struct expr *word = e->args[1];
+
+	check_expr(c, e->args[0]);
+	if (c->err)
+		return;
+	check_expr(c, e->args[1]);
+	if (c->err && word->kind == EXPR_NAME && expr_is_text(e->args[0]))
+		diag_hint(c->d, "a text is written in quotes: \"%.*s\"", STR_FMT(word->text));
+}
+
 void check_binary(struct check *c, struct expr *e)
 {
 	char what[40];
 
-	check_expr(c, e->args[0]);
-	check_expr(c, e->args[1]);
+	check_sides(c, e);
 	if (c->err || fold_texts(c, e))
 		return;
 	spell_sides(c, e);

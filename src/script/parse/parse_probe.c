@@ -128,6 +128,21 @@ static bool has_unit(struct str count)
 	return count.len && (count.ptr[count.len - 1] < '0' || count.ptr[count.len - 1] > '9');
 }
 
+/* A number alone is nanoseconds, which other tracers take for a rate, or for seconds. */
+static void refuse_period(struct parser *p, const struct pattern *parts, const struct probe_spec *s)
+{
+	bool is_profile = s->type == PROBE_PROFILE;
+
+	parse_error(p, parse_mark_of(p, parts->all), "bad-probe",
+		    "%llu ns are too short: the least is 1000, or 1us",
+		    (unsigned long long)s->period);
+	if (parts->count == 2 && !has_unit(parts->part[1]))
+		diag_hint(p->d,
+			  is_profile ? "%.*s times a second is profile:hz:%.*s"
+				     : "every %.*s s is interval:s:%.*s",
+			  STR_FMT(parts->part[1]), STR_FMT(parts->part[1]));
+}
+
 /* interval = type ":" ( "s" | "ms" | "us" | "hz" ) ":" number | type ":" number unit? */
 static void build_timer(struct parser *p, const struct pattern *parts, struct probe_spec *s)
 {
@@ -138,9 +153,7 @@ static void build_timer(struct parser *p, const struct pattern *parts, struct pr
 	else if (parts->count == 2)
 		err = period_of(STR("ns"), parts->part[1], &s->period);
 	if (!err && s->period < 1000)
-		parse_error(p, parse_mark_of(p, parts->all), "bad-probe",
-			    "%llu ns are too short: the least is 1000, or 1us",
-			    (unsigned long long)s->period);
+		refuse_period(p, parts, s);
 	else if (err || s->period > INT64_MAX)
 		parse_bad_probe(p, parts,
 				s->type == PROBE_PROFILE

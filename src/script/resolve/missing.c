@@ -145,6 +145,24 @@ static bool hint_library(struct probe_search *q)
 	return true;
 }
 
+/* The program calls the function, and a library has it. */
+static bool hint_function_library(struct probe_search *q)
+{
+	const struct probe_spec *spec = q->spec;
+	const struct script_source *source = q->source;
+	bool is_one_file = spec->path.len && !str_has_wildcard(spec->path);
+	struct str library = STR("");
+
+	if ((spec->type == PROBE_UPROBE || spec->type == PROBE_URETPROBE) && is_one_file &&
+	    !str_has_wildcard(spec->name) && source->function_library)
+		library = source->function_library(source->self, spec->path, spec->name,
+						   &q->s->arena);
+	if (library.len)
+		diag_hint(q->d, "'%.*s' has it: %s:%.*s:%.*s", STR_FMT(library),
+			  probe_type_name(spec->type), STR_FMT(library), STR_FMT(spec->name));
+	return library.len > 0;
+}
+
 /* Why a well-known program has none. */
 static bool hint_program(struct probe_search *q)
 {
@@ -158,6 +176,8 @@ static bool hint_program(struct probe_search *q)
 
 static void hint_missing(struct probe_search *q)
 {
+	if (hint_function_library(q))
+		return;
 	if (q->guess.best.len) {
 		diag_hint(q->d, "did you mean '%.*s'?", STR_FMT(q->guess.best));
 		return;

@@ -34,6 +34,12 @@ static struct str machine_library(void *self, struct str path, struct arena *a, 
 	return finder_library(self, path, a, count);
 }
 
+static struct str machine_function_library(void *self, struct str path, struct str name,
+					   struct arena *a)
+{
+	return finder_function_library(self, path, name, a);
+}
+
 static int machine_events(void *self, struct str category, struct str name, trace_event_fn *fn,
 			  void *arg, struct diag *d)
 {
@@ -105,6 +111,7 @@ struct script_source script_source_machine(struct finder *f)
 		.know = machine_know,
 		.function_at = machine_function_at,
 		.library = machine_library,
+		.function_library = machine_function_library,
 		.events = machine_events,
 		.event = machine_event,
 		.type = machine_type,

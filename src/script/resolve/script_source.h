@@ -28,6 +28,9 @@ struct script_source {
 	struct str (*function_at)(void *self, const struct found_image *image, uint64_t offset);
 	/* finder_library(); NULL: none is known. */
 	struct str (*library)(void *self, struct str path, struct arena *a, size_t *count);
+	/* finder_function_library(); NULL: none is known. */
+	struct str (*function_library)(void *self, struct str path, struct str name,
+				       struct arena *a);
 	int (*events)(void *self, struct str category, struct str name, trace_event_fn *fn,
 		      void *arg, struct diag *d);
 	/* headers_open(). NULL: headers are not read. */

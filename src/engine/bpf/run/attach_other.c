@@ -11,6 +11,7 @@
 #include "engine/bpf/run/attach.h"
 #include "engine/engine.h"
 #include "find/tracefs.h"
+#include "symbols/kernel.h"
 
 #define KPROBE_TYPE "/sys/bus/event_source/devices/kprobe/type"
 
@@ -230,10 +231,29 @@ static const char *kprobe_refusal(int err)
 	}
 }
 
+/* False also where the kernel does not tell. */
+static bool is_no_function(struct str name)
+{
+	struct kernel_symbols *symbols = NULL;
+	bool is_missing = false;
+	uint64_t address;
+
+	if (!kernel_symbols_read("/proc/kallsyms", &symbols))
+		is_missing = !kernel_symbols_are_hidden(symbols) &&
+			     !kernel_symbols_find(symbols, name, &address);
+	kernel_symbols_free(symbols);
+	return is_missing;
+}
+
 static int refuse_kprobes(const struct unit *u, struct diag *d)
 {
-	struct str name = unit_site_name(u, u->sites->attach);
+	struct str name = unit_site_name(u, u->sites->attach),
+		   function = u->sites->attach->function;
 
+	if (is_no_function(function))
+		return diag_error(d, -ENOENT, "missing-probe",
+				  "there is no probe '%.*s': the kernel has no function '%.*s'",
+				  STR_FMT(name), STR_FMT(function));
 	diag_error(d, -ENOTSUP, "no-kprobes",
 		   "cannot attach to '%.*s': this kernel is built without kprobes", STR_FMT(name));
 	diag_hint(d, "tracepoints need none: nopal -l 'tracepoint:*:*'; and fentry:%.*s may work",
