@@ -7,6 +7,7 @@
 #include "nopal/diag.h"
 #include "nopal/sites.h"
 #include "probe_word.h"
+#include "words.h"
 
 /* clang-format off */
 static const char *const separators[] = {"__", "-", "_", ""};
@@ -134,7 +135,8 @@ static bool is_new(const struct hunt *h, size_t index)
 	return true;
 }
 
-static int not_one(const struct command *c, const struct hunt *h, const char *word)
+static int not_one(const struct command *c, const struct hunt *h, const char *word,
+		   const struct run *run)
 {
 	if (h->found > 1)
 		return usage_error(c, "'%s' has several pairs of probes: choose one of %s", word,
@@ -146,6 +148,9 @@ static int not_one(const struct command *c, const struct hunt *h, const char *wo
 	if (h->others)
 		return usage_error(c, "no pair of probes is called '%s'; found: %s", h->wanted,
 				   h->others);
+	if (run->options.command)
+		return usage_error(c, "the command's file and its libraries have no such pair of "
+				      "probes: write FILE:NAME, or START DONE");
 	return usage_error(
 		c, "no pair of probes in '%s', such as x__start and x__done: write START DONE",
 		word);
@@ -174,8 +179,16 @@ static char *prefix_of(const char *word, const struct run *run, const char **nam
 	return prefix;
 }
 
+/* `is_last`: there is no other place to look, and a message says what was found here. */
+/* What is told of a search without result. */
+enum told {
+	TOLD_NOTHING, /* there is another place to look */
+	TOLD_PAIRS,   /* which pairs there are */
+	TOLD_ALL,     /* also why a file has none */
+};
+
 static int find_by_name(const struct command *c, const char *word, const struct run *run,
-			struct pair *out)
+			enum told told, struct pair *out)
 {
 	struct nopal_diag *d = nopal_diag_new();
 	struct hunt h = {.wanted = ""};
@@ -184,15 +197,15 @@ static int find_by_name(const struct command *c, const char *word, const struct 
 
 	if (d && prefix && asprintf(&pattern, "%s*", prefix) >= 0 && !nopal_sites_new(&h.sites))
 		count = nopal_sites_find(h.sites, pattern, run->options.pid, d);
-	if (count < 0 && d)
+	if (count < 0 && d && told == TOLD_ALL)
 		show_messages(d);
 	for (size_t i = 0; count > 0 && i < nopal_sites_count(h.sites); i++)
 		if (is_new(&h, i)) {
 			look_at(&h, nopal_sites_at(h.sites, i));
 			take_related(&h, nopal_site_name(nopal_sites_at(h.sites, i)));
 		}
-	if (count >= 0 && h.found != 1)
-		code = not_one(c, &h, word);
+	if (h.found != 1 && (count >= 0 || told == TOLD_PAIRS))
+		code = told ? not_one(c, &h, word, run) : EXIT_FAILED;
 	else if (count >= 0 && asprintf(&out->own_start, "%s%s", prefix, h.start) >= 0 &&
 		 asprintf(&out->own_done, "%s%s", prefix, h.done) >= 0)
 		code = EXIT_OK;
@@ -206,6 +219,42 @@ static int find_by_name(const struct command *c, const char *word, const struct 
 	free(h.related);
 	free(pattern);
 	free(prefix);
+	return code;
+}
+
+/* In one file of the command, "./prog" of "./prog -x" or a library of it. */
+static int find_in_file(const struct command *c, const char *file, const char *word,
+			const struct run *run, enum told told, struct pair *out)
+{
+	char *whole = NULL;
+	int code = EXIT_FAILED;
+
+	if (asprintf(&whole, "usdt:%s:%s", file, word) >= 0)
+		code = find_by_name(c, whole, run, told, out);
+	free(whole);
+	return code;
+}
+
+/* In the program of the command, then in the first library with probes that it is linked with. */
+static int find_in_command(const struct command *c, const char *word, const struct run *run,
+			   struct pair *out)
+{
+	struct nopal_sites *sites = NULL;
+	struct words words = {NULL, 0};
+	char *library = NULL;
+	size_t count;
+	int code = EXIT_FAILED;
+
+	if (!words_split(&words, run->options.command) && words.count && !nopal_sites_new(&sites)) {
+		library = nopal_sites_library(sites, words.list[0], &count);
+		code = find_in_file(c, words.list[0], word, run,
+				    library ? TOLD_NOTHING : TOLD_PAIRS, out);
+		if (code == EXIT_FAILED && library)
+			code = find_in_file(c, library, word, run, TOLD_PAIRS, out);
+	}
+	nopal_sites_free(sites);
+	words_free(&words);
+	free(library);
 	return code;
 }
 
@@ -240,12 +289,9 @@ int pair_find(const struct command *c, char **words, int count, const struct run
 		return EXIT_OK;
 	}
 	if (!function && run->options.command && !strchr(words[0], '/'))
-		return usage_error(c,
-				   "with -c, the name of a pair needs its file: FILE:%s, or write "
-				   "START DONE",
-				   words[0]);
+		return find_in_command(c, words[0], run, out);
 	if (!function)
-		return find_by_name(c, words[0], run, out);
+		return find_by_name(c, words[0], run, TOLD_ALL, out);
 	if (asprintf(&out->own_start, "uprobe:%s", function) < 0 ||
 	    asprintf(&out->own_done, "uretprobe:%s", function) < 0)
 		return EXIT_FAILED;

@@ -142,6 +142,24 @@ source_line() {
 	[ "$(echo "$output" | grep -c '^COUNT')" -ge 3 ]
 }
 
+@test "a pair of a library of the command needed the library's path" {
+	cat >work.c <<-'END'
+		#include <sys/sdt.h>
+		void work(void) { DTRACE_PROBE(lib, op__start); DTRACE_PROBE(lib, op__done); }
+	END
+	echo 'void work(void); int main(void) { for (int i = 0; i < 3; i++) work(); return 0; }' >works.c
+	${CC:-cc} -I "$ROOT/include" -fPIC -shared -o libwork.so work.c
+	${CC:-cc} -o works works.c -L. -lwork -Wl,-rpath,"$PWD"
+	for pair in op lib:op; do
+		latency "$pair" -c ./works
+		[ "$(field 1)" = 3 ]
+	done
+	latency order -c "$pairs nested 5 100"
+	[ "$(field 1)" = 500 ]
+	run "$NOPAL" latency lib:up -c ./works
+	[[ "$output" == *"no pair of probes is called 'up'; found: op"* ]]
+}
+
 @test "names that are no pair" {
 	run "$NOPAL" latency "$pairs:shop:ordr"
 	[ "$status" = 2 ]
@@ -154,7 +172,7 @@ source_line() {
 	[ "$status" = 2 ]
 	[[ "$output" == *"write START DONE"* ]]
 	run "$NOPAL" latency shop:order -c true
-	[[ "$output" == *"needs its file: FILE:shop:order"* ]]
+	[[ "$output" == *"the command's file and its libraries have no such pair of probes: write FILE:NAME"* ]]
 	run "$NOPAL" latency --slowest 5000 "$pairs"
 	[[ "$output" == *"'--slowest' takes at most 1000"* ]]
 }
