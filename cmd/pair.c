@@ -179,16 +179,15 @@ static char *prefix_of(const char *word, const struct run *run, const char **nam
 	return prefix;
 }
 
-/* `is_last`: there is no other place to look, and a message says what was found here. */
-/* What is told of a search without result. */
-enum told {
-	TOLD_NOTHING, /* there is another place to look */
-	TOLD_PAIRS,   /* which pairs there are */
-	TOLD_ALL,     /* also why a file has none */
+/* Messages about a search without result. */
+enum say {
+	SAY_NOTHING, /* there is another place to look */
+	SAY_PAIRS,   /* which pairs there are */
+	SAY_ALL,     /* also why a file has none */
 };
 
 static int find_by_name(const struct command *c, const char *word, const struct run *run,
-			enum told told, struct pair *out)
+			enum say say, struct pair *out)
 {
 	struct nopal_diag *d = nopal_diag_new();
 	struct hunt h = {.wanted = ""};
@@ -197,15 +196,15 @@ static int find_by_name(const struct command *c, const char *word, const struct 
 
 	if (d && prefix && asprintf(&pattern, "%s*", prefix) >= 0 && !nopal_sites_new(&h.sites))
 		count = nopal_sites_find(h.sites, pattern, run->options.pid, d);
-	if (count < 0 && d && told == TOLD_ALL)
+	if (count < 0 && d && say == SAY_ALL)
 		show_messages(d);
 	for (size_t i = 0; count > 0 && i < nopal_sites_count(h.sites); i++)
 		if (is_new(&h, i)) {
 			look_at(&h, nopal_sites_at(h.sites, i));
 			take_related(&h, nopal_site_name(nopal_sites_at(h.sites, i)));
 		}
-	if (h.found != 1 && (count >= 0 || told == TOLD_PAIRS))
-		code = told ? not_one(c, &h, word, run) : EXIT_FAILED;
+	if (h.found != 1 && (count >= 0 || say == SAY_PAIRS))
+		code = say ? not_one(c, &h, word, run) : EXIT_FAILED;
 	else if (count >= 0 && asprintf(&out->own_start, "%s%s", prefix, h.start) >= 0 &&
 		 asprintf(&out->own_done, "%s%s", prefix, h.done) >= 0)
 		code = EXIT_OK;
@@ -224,13 +223,13 @@ static int find_by_name(const struct command *c, const char *word, const struct 
 
 /* In one file of the command, "./prog" of "./prog -x" or a library of it. */
 static int find_in_file(const struct command *c, const char *file, const char *word,
-			const struct run *run, enum told told, struct pair *out)
+			const struct run *run, enum say say, struct pair *out)
 {
 	char *whole = NULL;
 	int code = EXIT_FAILED;
 
 	if (asprintf(&whole, "usdt:%s:%s", file, word) >= 0)
-		code = find_by_name(c, whole, run, told, out);
+		code = find_by_name(c, whole, run, say, out);
 	free(whole);
 	return code;
 }
@@ -247,10 +246,10 @@ static int find_in_command(const struct command *c, const char *word, const stru
 
 	if (!words_split(&words, run->options.command) && words.count && !nopal_sites_new(&sites)) {
 		library = nopal_sites_library(sites, words.list[0], &count);
-		code = find_in_file(c, words.list[0], word, run,
-				    library ? TOLD_NOTHING : TOLD_PAIRS, out);
+		code = find_in_file(c, words.list[0], word, run, library ? SAY_NOTHING : SAY_PAIRS,
+				    out);
 		if (code == EXIT_FAILED && library)
-			code = find_in_file(c, library, word, run, TOLD_PAIRS, out);
+			code = find_in_file(c, library, word, run, SAY_PAIRS, out);
 	}
 	nopal_sites_free(sites);
 	words_free(&words);
@@ -291,7 +290,7 @@ int pair_find(const struct command *c, char **words, int count, const struct run
 	if (!function && run->options.command && !strchr(words[0], '/'))
 		return find_in_command(c, words[0], run, out);
 	if (!function)
-		return find_by_name(c, words[0], run, TOLD_ALL, out);
+		return find_by_name(c, words[0], run, SAY_ALL, out);
 	if (asprintf(&out->own_start, "uprobe:%s", function) < 0 ||
 	    asprintf(&out->own_done, "uretprobe:%s", function) < 0)
 		return EXIT_FAILED;
