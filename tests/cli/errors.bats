@@ -324,6 +324,28 @@ $BATS_TEST_TMPDIR/a.bt:2-3: WARNING: 7" ]
 	[[ "$stderr" != *"-e:1:103"* ]]
 }
 
+@test "an index outside of an array that a pointer leads to read the memory after it" {
+	local engine
+	need_tracing
+	cd "$BATS_TEST_TMPDIR"
+	cat >array.c <<-'END'
+		#include <sys/sdt.h>
+		struct s { int before; int x[4]; char names[2][4]; struct { int n; } parts[2]; int after; };
+		struct s s = {7, {1, 2, 3, 4}, {"ab", "cd"}, {{5}, {6}}, 99};
+		int main(void) { DTRACE_PROBE1(p, q, &s); return 0; }
+	END
+	${CC:-cc} -g -I "$ROOT/include" -o array array.c
+	for engine in bpf native; do
+		run --separate-stderr "$NOPAL" --engine=$engine -q -e 'usdt:./array:p:q { $s = (struct s *)arg0; for ($i : (-1)..6) {
+			printf("%d %s %d,", $s->x[$i], $s->names[$i], $s->parts[$i].n); } $n = 6; print((uint64)&$s->x[$n] - (uint64)&$s->x[1]); }' -c ./array
+		echo "$output"; echo "$stderr"
+		[ "$output" = "0  0,1 ab 5,2 cd 6,3  0,4  0,0  0,0  0,20" ]
+		[[ "$stderr" == *"2:24: warning: 3 indexes outside of the array: the value is 0"* ]]
+		[[ "$stderr" == *"2:35: warning: 5 indexes outside of the array: the value is 0"* ]]
+		[[ "$stderr" == *"2:50: warning: 5 indexes outside of the array: the value is 0"* ]]
+	done
+}
+
 @test "events after exit() were counted until the tracer had read of it" {
 	need_tracing
 	tick=$(private tick)

@@ -43,7 +43,8 @@ struct lower {
 	uint64_t rounds;	     /* of the loops around, multiplied */
 	struct label *leave, *again; /* of the innermost loop: break, continue */
 	struct label *end_function;  /* of the innermost function: return */
-	struct saved_args *saved;    /* the variant is of returns, and uses arguments */
+	struct label *outside;	  /* of the place that is read: an index was outside of its array */
+	struct saved_args *saved; /* the variant is of returns, and uses arguments */
 };
 
 int lower_variant(struct lower *l, struct variant *v, struct clause *out);

@@ -47,6 +47,28 @@ static uint16_t member_address(struct lower *l, const struct expr *e)
 	return add_offset(l, at, e->member->offset);
 }
 
+/* Elements of an array whose length the type has; 0: it may be any. */
+static uint64_t known_count(const struct expr *array)
+{
+	uint64_t count;
+
+	return has_parts(array) && ctype_count(array->shape.type.ctype, &count) ? count : 0;
+}
+
+/* An element outside of its array is not read. */
+static void check_inside(struct lower *l, const struct expr *array, uint16_t index)
+{
+	uint64_t count = known_count(array);
+	uint16_t is;
+
+	if (!count || !l->outside)
+		return;
+	is = lower_reg(l);
+	emit_dab(l, OP_ULT, is, index, lower_const(l, count));
+	lower_missing(l, is, FAULT_INDEX);
+	lower_goto(l, OP_JUMP_NOT, is, l->outside);
+}
+
 static uint16_t index_address(struct lower *l, const struct expr *e)
 {
 	const struct expr *a = e->args[0], *index = e->args[1];
@@ -55,6 +77,7 @@ static uint16_t index_address(struct lower *l, const struct expr *e)
 	if (index->is_const)
 		return add_offset(l, base, index->value * e->number);
 	by = lower_word(l, index);
+	check_inside(l, a, by);
 	out = lower_reg(l);
 	if (e->number != 1)
 		emit_dab(l, OP_MUL, out, by, lower_const(l, e->number));
@@ -248,7 +271,7 @@ static uint64_t fill_value(struct lower *l, const struct fill *f, const struct t
 	return to + type_memory(as);
 }
 
-void lower_place(struct lower *l, const struct expr *e, uint16_t out)
+static void read_place(struct lower *l, const struct expr *e, uint16_t out)
 {
 	uint64_t offset;
 	struct fill f = {.slot = out, .words = find_words(e, &offset)};
@@ -263,6 +286,29 @@ void lower_place(struct lower *l, const struct expr *e, uint16_t out)
 		lower_text_of(l, &f, &e->shape.type, offset, out);
 	else
 		fill_value(l, &f, &e->shape.type, NULL, offset, 0);
+}
+
+static void lower_zero(struct lower *l, const struct type *t, uint16_t out)
+{
+	if (type_is_word(t))
+		emit_dai(l, OP_MOV, out, lower_const(l, 0), 0);
+	else
+		emit_si(l, OP_ZERO, out, 0);
+}
+
+void lower_place(struct lower *l, const struct expr *e, uint16_t out)
+{
+	struct label outside = {0}, end = {0}, *around = l->outside;
+
+	l->outside = &outside;
+	read_place(l, e, out);
+	l->outside = around;
+	if (!outside.last)
+		return;
+	lower_goto(l, OP_JUMP, REG_NO, &end);
+	lower_bind(l, &outside);
+	lower_zero(l, &e->shape.type, out);
+	lower_bind(l, &end);
 }
 
 /* array[i], where i is not known before: one after the other is compared with it. */
