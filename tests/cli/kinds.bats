@@ -15,6 +15,13 @@ setup() {
 	[[ "$output" != *"@ip[0]"* ]]
 }
 
+@test "several clauses at one software event ran in reverse order" {
+	run "$NOPAL" -q -e 's:page-faults:1, profile:hz:99 /comm == "tick"/ { printf("a"); } software:page-faults:1 /comm == "tick"/ { printf("b"); @++; }
+		software:page-faults:1, software:page-faults:1 /@ == 3/ { printf("c\n"); exit(); }' -c './tick number 1'
+	[ "$status" = 0 ]
+	[ "$(tr -d '\n' <<<"$output" | sed 's/@:.*//; s/aab/ab/')" = abababc ]
+}
+
 @test "intervals of one clause each have their own time" {
 	run "$NOPAL" -q -e 'interval:ms:100, interval:s:1, interval:ms:1000 { @[probe] = count(); } interval:ms:1900 { exit(); }'
 	[ "$status" = 0 ]

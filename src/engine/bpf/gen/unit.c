@@ -253,12 +253,68 @@ static int make_shared(struct arena *a, struct unit *u, struct diag *d)
 	return 0;
 }
 
-/* What a unit of one attachment points to. */
+/* What a unit of one attachment points to, or of several that are the same event. */
 struct single {
-	struct unit_step step;
 	struct unit_case only;
 	struct unit_site site;
 };
+
+/* One event of perf for all clauses at it: the kernel runs those of several events in any order. */
+static bool is_same_sample(const struct attach *a, const struct attach *b)
+{
+	return kind_of(a->kind) == UNIT_SAMPLE && a->kind == b->kind && a->name == b->name &&
+	       a->period == b->period && a->counter_type == b->counter_type &&
+	       a->counter == b->counter && a->mode == b->mode && a->offset == b->offset &&
+	       a->length == b->length;
+}
+
+static const struct attach *find_sample(const struct clause *c, const struct attach *at)
+{
+	for (uint32_t i = 0; i < c->attach_count; i++)
+		if (is_same_sample(&c->attaches[i], at))
+			return &c->attaches[i];
+	return NULL;
+}
+
+/* Is the event in the unit of an earlier attachment? */
+static bool is_taken(const struct program *p, uint32_t clause, const struct attach *at)
+{
+	const struct attach *first = find_sample(&p->clauses[clause], at);
+
+	for (uint32_t i = 0; i < clause; i++)
+		if (find_sample(&p->clauses[i], at))
+			return true;
+	return first && first != at;
+}
+
+/* The unit of one attachment of a clause, with the later clauses at the same event. */
+static int make_single(struct arena *a, const struct program *p, uint32_t clause,
+		       const struct attach *at, struct unit *out)
+{
+	struct unit_step *steps = arena_array(a, struct unit_step, p->clause_count - clause);
+	struct single *s = arena_new(a, struct single);
+
+	if (!steps || !s)
+		return -ENOMEM;
+	s->site = (struct unit_site){.attach = at, .cookie = COOKIE(0, at->name, at->func)};
+	*out = (struct unit){.kind = kind_of(at->kind),
+			     .program = p,
+			     .cases = &s->only,
+			     .case_count = 1,
+			     .sites = &s->site,
+			     .site_count = 1,
+			     .from = clause};
+	steps[s->only.step_count++] = (struct unit_step){clause, at};
+	for (uint32_t i = clause + 1; i < p->clause_count; i++) {
+		const struct attach *same = find_sample(&p->clauses[i], at);
+
+		if (same)
+			steps[s->only.step_count++] = (struct unit_step){i, same};
+	}
+	s->only.steps = steps;
+	out->to = steps[s->only.step_count - 1].clause + 1;
+	return 0;
+}
 
 int units_make(struct arena *a, const struct program *p, struct unit **out, uint32_t *count,
 	       struct diag *d)
@@ -283,25 +339,12 @@ int units_make(struct arena *a, const struct program *p, struct unit **out, uint
 	for (uint32_t i = 0; i < p->clause_count; i++)
 		for (uint32_t j = 0; j < p->clauses[i].attach_count; j++) {
 			const struct attach *at = &p->clauses[i].attaches[j];
-			struct single *s;
 
-			if (kind_of(at->kind) < UNIT_TRACEPOINT) /* ORDER */
+			if (kind_of(at->kind) < UNIT_TRACEPOINT || is_taken(p, i, at)) /* ORDER */
 				continue;
-			s = arena_new(a, struct single);
-			if (!s)
-				return -ENOMEM;
-			s->step = (struct unit_step){i, at};
-			s->only = (struct unit_case){&s->step, 1, 0};
-			s->site = (struct unit_site){.attach = at,
-						     .cookie = COOKIE(0, at->name, at->func)};
-			units[n++] = (struct unit){.kind = kind_of(at->kind),
-						   .program = p,
-						   .cases = &s->only,
-						   .case_count = 1,
-						   .sites = &s->site,
-						   .site_count = 1,
-						   .from = i,
-						   .to = i + 1};
+			err = make_single(a, p, i, at, &units[n++]);
+			if (err)
+				return err;
 		}
 	*out = units;
 	*count = n;
@@ -331,6 +374,26 @@ const struct clause *unit_only_clause(const struct unit *u)
 	return found;
 }
 
+/* Half of the steps of a unit of one event. */
+static int split_steps(struct arena *a, const struct unit *u, struct unit out[2])
+{
+	const struct unit_case *whole = u->cases;
+	uint32_t half = whole->step_count / 2;
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct unit_case *part = arena_new(a, struct unit_case);
+
+		if (!part)
+			return -ENOMEM;
+		part->steps = whole->steps + (i ? half : 0);
+		part->step_count = i ? whole->step_count - half : half;
+		out[i] = *u;
+		out[i].cases = part;
+		out[i].is_rest = i;
+	}
+	return 0;
+}
+
 int unit_split(struct arena *a, const struct unit *u, struct unit out[2], struct diag *d)
 {
 	uint32_t total = 0, before = 0, middle = u->from;
@@ -339,6 +402,8 @@ int unit_split(struct arena *a, const struct unit *u, struct unit out[2], struct
 		total += unit_has_clause(u, i);
 	if (total < 2)
 		return -ENOENT;
+	if (u->kind == UNIT_SAMPLE)
+		return split_steps(a, u, out);
 	for (; before < total / 2; middle++)
 		before += unit_has_clause(u, middle);
 	out[0] = (struct unit){
