@@ -3,7 +3,9 @@
  * program (a compiler's) may have them: that one and ours then do not mix. */
 #include "runtime/runtime.h"
 
+#include <link.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "nopal/sdt.h"
 
@@ -89,6 +91,19 @@ void debug_image_remove(struct debug_image *image)
 void announce_loaded(const char *provider, const struct image_slot *slot)
 {
 	NOPAL_PROBE(nopal, provider_loaded, provider, slot->fd, slot->base, slot->count);
+}
+
+/* glibc's record of what is loaded, for debuggers; other C libraries have it under other names. */
+extern struct r_debug _r_debug __attribute__((weak));
+
+void announce_to_debuggers(void)
+{
+	void (*changed)(void);
+
+	if (!&_r_debug || !_r_debug.r_brk)
+		return;
+	memcpy(&changed, &_r_debug.r_brk, sizeof(changed));
+	changed();
 }
 
 void announce_unloaded(const char *provider, const struct image_slot *slot)

@@ -398,6 +398,7 @@ NOPAL_EXPORT struct nopal_probe *nopal_provider_probe(struct nopal_provider *pro
 
 NOPAL_EXPORT int nopal_provider_load(struct nopal_provider *provider, struct nopal_error *e)
 {
+	bool any = false;
 	int err = 0;
 
 	lock_runtime();
@@ -407,8 +408,11 @@ NOPAL_EXPORT int nopal_provider_load(struct nopal_provider *provider, struct nop
 		err = slot_load(slot, provider->name, provider->flags, e);
 		if (!err)
 			announce_loaded(provider->name, slot);
+		any |= !err;
 	}
 	unlock_runtime();
+	if (any)
+		announce_to_debuggers();
 	return err;
 }
 

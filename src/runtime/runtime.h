@@ -222,6 +222,10 @@ void debug_image_remove(struct debug_image *image); /* NULL is fine */
 
 void announce_loaded(const char *provider, const struct image_slot *slot);
 void announce_unloaded(const char *provider, const struct image_slot *slot);
+/* Call the empty function that the dynamic loader calls when it has mapped libraries: a user-mode
+ * tracer has its probe there, and the thread waits until what is new is traced. Not under the lock
+ * of this library. */
+void announce_to_debuggers(void);
 
 /* ---- Probes (runtime.c) ---------------------------------------------------------------------- */
 

@@ -77,7 +77,43 @@ counts() {
 	counts "ruby -I $BUILD/ruby -I $ROOT/bindings/ruby/lib app.rb"
 }
 
-@test "what is fired before the tracer knows of the probe is said, for an ordinary user too" {
+@test "events of the first milliseconds of a run-time probe were missed" {
+	cat >early.c <<-'END'
+		#include <stdlib.h>
+		#include <nopal/runtime.h>
+		int main(int argc, char **argv)
+		{
+			static const struct nopal_probe_arg args[] = {{NOPAL_INT64, "i"}};
+			struct nopal_error e;
+			struct nopal_provider *app = nopal_provider_new("app", 0, &e);
+			struct nopal_probe *early = nopal_provider_probe(app, "early", args, 1, "", &e);
+
+			if (argc < 1 || nopal_provider_load(app, &e))
+				return 1;
+			for (long i = 0; i < 20000; i++)
+				nopal_probe_fire(early, i);
+			return 0;
+		}
+	END
+	${CC:-cc} -I "$ROOT/include" -o early early.c -L "$BUILD" -lnopal-runtime -Wl,-rpath,"$BUILD"
+	for command in ./early "sh -c 'sleep 0.1; exec ./early'" "sh -c './early; true'"; do
+		for user in 0 65534; do
+			run timeout 60 setpriv --reuid=$user --regid=$user --clear-groups "$NOPAL" -q --user -c "$command" \
+				-e 'usdt::app:early { @n = count() }'
+			echo "$output"
+			[[ "$output" == *"@n: 20000"* && "$output" != *"warning: 1 image"* ]]
+		done
+	done
+}
+
+@test "false warnings: sites of a program that ran another one by exec were said to be unreadable" {
+	cp "$BUILD/targets/tick" .
+	run timeout 60 "$NOPAL" -q --user -c "sh -c 'sleep 0.1; exec ./tick number 1 2'" -e 'usdt:*:tick:number { @n = count() }'
+	echo "$output"
+	[[ "$output" == *"@n: 2"* && "$output" != *"cannot be traced"* ]]
+}
+
+@test "what is fired before the tracer knows of the probe is said by the kernel's engine" {
 	[ -e "$PYTHONPATH/nopal/_nopal.abi3.so" ] || skip "the Python package was not built: needs python3-dev and python3-setuptools"
 	cat >app.py <<-'END'
 		import time
@@ -91,7 +127,7 @@ counts() {
 		while time.time() < end:
 		    request("/", 1)
 	END
-	run timeout 60 setpriv --reuid=65534 --regid=65534 --clear-groups "$NOPAL" -q -c "/usr/bin/python3 app.py" -e 'usdt::app:request { @n = count() }'
+	run timeout 60 "$NOPAL" -q --kernel -c "/usr/bin/python3 app.py" -e 'usdt::app:request { @n = count() }'
 	echo "$output"
 	[ "$(sed -n 's/^@n: //p' <<<"$output")" -gt 0 ]
 	says armed-later "1 image was mapped during the run and armed at most "

@@ -4,26 +4,32 @@
 
 #include <errno.h>
 
+#include "base/array.h"
 #include "elf/image.h"
 #include "elf/symbols.h"
 #include "symbols/maps.h"
 
 #define NAMES_MOST (16u << 20)
 
-static bool is_dlopen(struct str names, uint32_t at)
+/* Functions of the loader, and its record of what is loaded, which libnopal-runtime announces its
+ * images by; with the NUL. */
+static bool is_loaders(struct str names, uint32_t at)
 {
-	static const struct str wanted[] = {{"dlopen", 7}, {"dlmopen", 8}}; /* with the NUL */
+	static const struct str wanted[] = {{"dlopen", 7}, {"dlmopen", 8}, {"_r_debug", 9}};
 	struct str name = at < names.len ? str_of(names.ptr + at, names.len - at) : STR("");
 
-	return str_starts(name, wanted[0]) || str_starts(name, wanted[1]);
+	for (size_t i = 0; i < COUNT(wanted); i++)
+		if (str_starts(name, wanted[i]))
+			return true;
+	return false;
 }
 
-static int stop_at_dlopen(void *arg, const struct raw_symbol *s)
+static int stop_at_loaders(void *arg, const struct raw_symbol *s)
 {
-	return is_dlopen(*(const struct str *)arg, s->name);
+	return is_loaders(*(const struct str *)arg, s->name);
 }
 
-static bool image_takes_dlopen(const struct image *image)
+static bool image_loads(const struct image *image)
 {
 	const struct section *symbols = image_section(image, ".dynsym", NULL);
 	const struct section *texts = image_section(image, ".dynstr", NULL);
@@ -31,10 +37,10 @@ static bool image_takes_dlopen(const struct image *image)
 
 	if (!symbols || !texts || image_content(image, texts, NAMES_MOST, &names))
 		return true;
-	return raw_imports_each(image, symbols, stop_at_dlopen, &names) != 0;
+	return raw_imports_each(image, symbols, stop_at_loaders, &names) != 0;
 }
 
-static bool file_takes_dlopen(const struct mapped_file *m)
+static bool file_loads(const struct mapped_file *m)
 {
 	struct image *image;
 	int fd = mapped_file_open(m);
@@ -42,7 +48,7 @@ static bool file_takes_dlopen(const struct mapped_file *m)
 
 	if (fd < 0 || image_open_fd(fd, m->path, &image, NULL))
 		return true;
-	takes = image_takes_dlopen(image);
+	takes = image_loads(image);
 	image_close(image);
 	return takes;
 }
@@ -67,16 +73,16 @@ static int look_at(void *arg, const struct mapped_file *m)
 	if (!m->inode)
 		return 0;
 	if (known)
-		return known->takes_dlopen;
+		return known->loads;
 	l->files[l->next] = (struct loads_file){
 		.device = m->device,
 		.inode = m->inode,
 		.size = m->end - m->start,
-		.takes_dlopen = file_takes_dlopen(m),
+		.loads = file_loads(m),
 	};
 	known = &l->files[l->next];
 	l->next = (l->next + 1) % LOADS_FILES;
-	return known->takes_dlopen;
+	return known->loads;
 }
 
 bool loads_may_come(struct native_loads *l, pid_t pid)

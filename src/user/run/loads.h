@@ -1,6 +1,7 @@
-/* Which programs may load libraries while they run: those in which a file takes dlopen() or
- * dlmopen() from another one. A C library loads some on its own, for names of users or
- * character sets: these are found when they are mapped, a few milliseconds later. */
+/* Which programs may load libraries or make run-time probes while they run: those in which a file
+ * takes dlopen(), dlmopen() or _r_debug from another one. A C library loads some on its own, for
+ * names of users or character sets: these are found when they are mapped, a few milliseconds later.
+ */
 #ifndef NOPAL_USER_RUN_LOADS_H
 #define NOPAL_USER_RUN_LOADS_H
 
@@ -14,7 +15,7 @@
 struct native_loads {
 	struct loads_file {
 		uint64_t device, inode, size; /* of its mapping of code */
-		bool takes_dlopen;
+		bool loads;
 	} files[LOADS_FILES];
 	unsigned next;
 };

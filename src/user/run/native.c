@@ -507,11 +507,12 @@ void native_beat(const struct native *e)
 		heartbeat(e->store);
 }
 
-/* One that has ended is all right. */
+/* One that has ended is all right; so is one that runs another program now, whose mappings would
+ * be read. */
 static int extend_process(struct native *e, struct native_process *process, const struct program *p,
 			  struct native_left_out *left, struct diag *d)
 {
-	int err = inject_reread(process->x);
+	int err = inject_has_ended(process->x) ? -ESRCH : inject_reread(process->x);
 
 	native_beat(e);
 	if (err == -ESRCH)
