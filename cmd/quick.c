@@ -68,7 +68,8 @@ static int take_words(const struct command *c, struct quick *q, char **words, in
 	q->spec_count = spec_read(c, words, count,
 				  &(struct bcc_reading){.is_trace = !kind->has_map,
 							.text_size = q->bcc.text_size,
-							.is_binary = q->bcc.binary},
+							.is_binary = q->bcc.binary,
+							.contains = q->bcc.filter},
 				  &q->specs);
 	if (q->spec_count < 0)
 		return EXIT_USAGE;
@@ -125,23 +126,25 @@ static int run_flame(const struct command *c, struct quick *q, const char *scrip
 /* bcc's columns; with -A each line once. */
 static int run_bcc(struct quick *q, const char *script)
 {
-	struct bcc_events events;
-	char *header = bcc_trace_header(&q->bcc, q->specs, q->spec_count);
+	char *header = bcc_trace_header(&q->bcc, q->specs, q->spec_count), *events = NULL;
+	size_t len = 0;
+	FILE *all = q->bcc.aggregate ? open_memstream(&events, &len) : NULL;
 	int code = EXIT_FAILED;
 
 	q->run.header = q->bcc.aggregate ? NULL : header;
 	q->run.no_progress = true;
 	q->run.options.lines = false;
 	q->run.options.frames = q->bcc.address ? NOPAL_FRAMES_BCC_ADDRESS : NOPAL_FRAMES_BCC;
-	if (q->bcc.aggregate && bcc_events_open(&events)) {
+	if (all) {
 		q->run.take = write_text;
-		q->run.watch_arg = events.out;
+		q->run.watch_arg = all;
 		fputs(header ? header : "", stdout);
-		code = run_script(script, &q->run);
-		bcc_events_print(&events);
-	} else if (header && !q->bcc.aggregate) {
-		code = run_script(script, &q->run);
 	}
+	if (header && !q->bcc.aggregate == !all)
+		code = run_script(script, &q->run);
+	if (all && !fclose(all))
+		bcc_print_equal(events);
+	free(events);
 	free(header);
 	return code;
 }
@@ -199,6 +202,7 @@ static int run_quick(const struct command *c, char **argv)
 
 /* clang-format off */
 #define AT(member) offsetof(struct quick, member)
+#define AT_BCC(member) AT(bcc.member)
 #define OPTION_SCOPE    SCOPE_OPTIONS(struct quick, scope)
 #define OPTION_DURATION {"-d", NULL,             "TIME",    take_duration, AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m (default: on ^C or when COMMAND ends)"}
 #define OPTION_INTERVAL {"-i", NULL,             "TIME",    take_duration, AT(interval),    "print the results every TIME, and start again from 0"}, \
@@ -239,7 +243,7 @@ static const struct option trace_options[] = {
 	{NULL, "--cgroup-path", "PATH", take_text, AT(scope.cgroup), NULL},
 	{"-f", "--format", "text|json|folded|csv", take_form, 0, "set the output format"},
 	{NULL, "--msg-filter", "TEXT", take_text,  AT(bcc.filter), NULL},
-	BCC_TRACE_OPTIONS(AT(bcc)),
+	BCC_TRACE_OPTIONS(AT_BCC),
 	{"-b", "--buffer-pages", "PAGES", take_count,   AT(pages),        NULL},
 	{"-v", "--verbose",      NULL,    take_flag,    AT(run.script_first), NULL},
 	{"-S", "--include-self", NULL,    take_nothing, 0,                NULL},

@@ -164,7 +164,7 @@ static int write_clause(struct script_text *t, const struct command *c, const st
 {
 	const struct quick_kind *kind = c->detail;
 	bool of_process = q->run.pid_count == 1 || q->run.options.command;
-	char *filter = NULL;
+	const char *filter = NULL;
 	int code;
 
 	spec_write_probes(t, s, of_process);
@@ -175,7 +175,6 @@ static int write_clause(struct script_text *t, const struct command *c, const st
 	script_put(t, filter ? "{\n\tif (!(%s)) { return; }\n" : "{\n", filter);
 	kind->write_body(t, q, s);
 	script_put(t, "}\n");
-	free(filter);
 	return code;
 }
 

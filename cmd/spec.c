@@ -8,8 +8,7 @@
 
 #include "probe_word.h"
 
-/* The closing quote of the literal that starts at text[0]; NULL when there is none. */
-static const char *literal_end(const char *text)
+const char *literal_end(const char *text)
 {
 	for (const char *at = text + 1; *at; at++) {
 		if (*at == '\\' && at[1])
@@ -183,18 +182,17 @@ void spec_write_printf(struct script_text *t, const struct spec *s, const char *
 	script_put(t, ");\n");
 }
 
-size_t value_len(const char *text)
+const char *text_until(const char *at, const char *stops)
 {
 	int depth = 0;
-	size_t len = 0;
 
-	for (; text[len] && !(text[len] == ',' && depth <= 0); len++) {
-		depth += text[len] == '(' || text[len] == '[' || text[len] == '{';
-		depth -= text[len] == ')' || text[len] == ']' || text[len] == '}';
-		if (text[len] == '"' && literal_end(text + len))
-			len = (size_t)(literal_end(text + len) - text);
+	for (; *at && !(depth <= 0 && strchr(stops, *at)); at++) {
+		depth += *at == '(' || *at == '[' || *at == '{';
+		depth -= *at == ')' || *at == ']' || *at == '}';
+		if (*at == '"' && literal_end(at))
+			at = literal_end(at);
 	}
-	return len;
+	return at;
 }
 
 /* "args.word" as it is, "str(arg0)" as "args.str_arg0": a name without blanks and quotes. */
@@ -239,7 +237,7 @@ void spec_write_names(struct script_text *t, const struct spec *s)
 	if (!s->format || s->format[0] != '"')
 		return;
 	for (const char *at = literal_values(s); *at; at += strspn(at, ", ")) {
-		size_t len = value_len(at);
+		size_t len = (size_t)(text_until(at, ",") - at);
 
 		script_put(t, any ? " " : "");
 		put_name(t, at, len);

@@ -41,8 +41,11 @@ void spec_write_probes(struct script_text *t, const struct spec *s, bool of_proc
 void spec_write_printf(struct script_text *t, const struct spec *s, const char *before,
 		       const char *args);
 
-/* How long the value at text[0] is: up to a comma outside of brackets and quotes, or to the end. */
-size_t value_len(const char *text);
+/* The closing quote of the literal that starts at text[0]; NULL when there is none. */
+const char *literal_end(const char *text);
+/* The first of the characters `stops`, at `at` or later, that is outside of brackets and quotes; or
+ * the end. */
+const char *text_until(const char *at, const char *stops);
 /* For event(): the names of what is shown, "args" or "args.word args.n", and the values, each with
  * a comma before it. */
 void spec_write_names(struct script_text *t, const struct spec *s);

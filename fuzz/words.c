@@ -69,7 +69,7 @@ static void check_origins(const struct script_text *t)
 static void write_spec(const struct spec *s, const struct bcc_columns *columns)
 {
 	struct script_text t;
-	char *filter = NULL;
+	const char *filter;
 
 	script_text_begin(&t);
 	spec_write_probes(&t, s, false);
@@ -83,13 +83,14 @@ static void write_spec(const struct spec *s, const struct bcc_columns *columns)
 	if (script_text_end(&t))
 		check_origins(&t);
 	script_text_free(&t);
-	free(filter);
 }
 
 static void read_specs(char **words, int count, unsigned mode)
 {
-	const struct bcc_reading how = {
-		.is_trace = mode & 1, .text_size = mode & 2 ? 9 : 0, .is_binary = mode & 4};
+	const struct bcc_reading how = {.is_trace = mode & 1,
+					.text_size = mode & 2 ? 9 : 0,
+					.is_binary = mode & 4,
+					.contains = "x"};
 	const struct bcc_columns columns = {
 		.clock = mode & 4, .user_stack = mode & 8, .filter = "x"};
 	unsigned before = messages;

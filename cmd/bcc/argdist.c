@@ -2,238 +2,202 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bcc/word.h"
 #include "bcc/show.h"
-#include "bcc/trace.h"
-#include "options.h"
+#include "bcc/word.h"
 
 #define MAX_SPECS 16
 
-struct counted {
-	const char *word;
-	bool is_histogram;
-	struct bcc_argdist spec;
-	struct tally tally;
+/* The words of -C, or those of -H. */
+struct words {
+	char *list[MAX_SPECS];
+	int count;
 };
 
 struct argdist {
-	struct bcc_run base; /* first: its options */
-	struct counted list[MAX_SPECS];
-	int count;
-	long top;		    /* -T; 0: all */
-	bool cumulative;	    /* -c */
-	long string_size;	    /* -z; 0: any */
-	struct bcc_headers headers; /* -I */
+	struct bcc_run base; /* first: its options, and the words of both */
+	struct words counts, histograms;
+	char *words[2 * MAX_SPECS];
+	struct bcc_argdist specs[2 * MAX_SPECS];
+	struct tally tallies[2 * MAX_SPECS];
+	long top;	  /* -T; 0: all */
+	bool cumulative;  /* -c */
+	long string_size; /* -z; 0: any */
 };
 
-static const char *take_spec(struct argdist *a, const char *word, bool is_histogram)
+static const char *take_spec(void *at, const struct option *o, const char *value)
 {
-	if (a->count == MAX_SPECS)
+	struct words *w = at;
+
+	(void)o;
+	if (w->count == MAX_SPECS)
 		return "fewer specs: the limit is 16";
-	a->list[a->count].word = word;
-	a->list[a->count++].is_histogram = is_histogram;
+	w->list[w->count++] = (char *)(uintptr_t)value;
 	return NULL;
 }
 
-static const char *take_count_spec(void *at, const struct option *o, const char *value)
+/* Counts are shown before histograms. */
+static int check(struct bcc_run *r, const struct command *c)
 {
-	(void)o;
-	return take_spec(at, value, false);
+	struct argdist *a = (struct argdist *)r;
+	size_t size = (size_t)a->counts.count * sizeof(char *);
+
+	if (r->word_count)
+		return usage_error(c, "'%s' follows neither -C nor -H", r->words[0]);
+	memcpy(a->words, a->counts.list, size);
+	memcpy(a->words + a->counts.count, a->histograms.list, sizeof(a->histograms.list));
+	r->words = a->words;
+	r->word_count = a->counts.count + a->histograms.count;
+	return 0;
 }
 
-static const char *take_histogram_spec(void *at, const struct option *o, const char *value)
+static bool is_histogram(const struct argdist *a, int word)
 {
-	(void)o;
-	return take_spec(at, value, true);
+	return word >= a->counts.count;
+}
+
+/* Of the maps of a spec. */
+static char letter(const struct argdist *a, int word)
+{
+	return (char)(is_histogram(a, word) ? 'a' + word - a->counts.count : 'A' + word);
 }
 
 /* ---- the script */
 
-static int begin_clause(struct script_text *t, const struct command *c, const struct argdist *a,
-			const char *probe, const char *filter)
-{
-	int code;
-
-	script_put(t, "%s\n", probe);
-	code = scope_write(t, c, &a->base.scope, filter);
-	script_put(t, "{\n");
-	return code;
-}
-
 /* @a[values] = count(), or @a = hist(value) */
-static void put_body(struct script_text *t, const struct counted *s, char map)
+static void put_body(struct script_text *t, const struct bcc_argdist *s, bool histogram, char map)
 {
-	const char *result = s->spec.at.type == 'r' ? "(int32)(retval)" : NULL;
-	const char *values = s->spec.values ? s->spec.values : result;
-	bool is_cast = values && !strncmp(values, "(uint64)", 8);
+	const char *result = s->at.type == 'r' ? "(int32)(retval)" : NULL;
+	const char *values = s->values ? s->values : result;
+	bool is_unsigned = values && (!strncmp(values, "(u", 2) || !strncmp(values, "(size_t)", 8));
 
-	if (s->is_histogram)
-		script_put(t, is_cast ? "@%c = hist(%s);\n" : "@%c = hist((uint64)(%s));\n", map,
-			   values);
+	if (histogram)
+		script_put(t, is_unsigned ? "\t@%c = hist(%s);\n" : "\t@%c = hist((uint64)(%s));\n",
+			   map, values);
 	else
-		script_put(t, values ? "@%c[%s] = count();\n" : "@%c = count();\n", map, values);
+		script_put(t, values ? "\t@%c[%s] = count();\n" : "\t@%c = count();\n", map,
+			   values);
 }
 
-/* The end of a function whose start keeps something: what the filter says is asked where that is
- * known. */
-static int write_kept(struct script_text *t, const struct command *c, const struct argdist *a,
-		      const struct counted *s, char map)
+/* What a function's start keeps is asked and deleted at its end. */
+static int write_spec(struct bcc_run *r, const struct command *c, int word, struct script_text *t)
 {
-	int code = begin_clause(t, c, a, s->spec.entry, NULL);
-
-	script_put(t, "\t%s\n}\n", s->spec.kept);
-	if (!code)
-		code = begin_clause(t, c, a, s->spec.at.probe, NULL);
-	script_put(t, "\tif (@%c_start[tid]) {\n\t\t", map);
-	if (s->spec.at.filter)
-		script_put(t, "if (%s) {\n\t\t\t", s->spec.at.filter);
-	put_body(t, s, map);
-	script_put(t, s->spec.at.filter ? "\t\t}\n\t\t%s\n\t}\n}\n" : "\t\t%s\n\t}\n}\n",
-		   s->spec.kept_cleared);
-	return code;
-}
-
-static int write_spec(struct script_text *t, const struct command *c, const struct argdist *a,
-		      struct counted *s, char map)
-{
+	struct argdist *a = (struct argdist *)r;
 	const struct bcc_reading how = {.is_function = true, .text_size = a->string_size};
-	int code = bcc_read_argdist(c, s->word, &how, map, &s->spec);
+	struct bcc_argdist *s = &a->specs[word];
+	bool histogram = is_histogram(a, word);
+	char map = letter(a, word);
+	int code = bcc_read_argdist(c, r->words[word], &how, map, s);
 
-	if (!code && s->is_histogram &&
-	    (s->spec.count > 1 || (!s->spec.count && s->spec.at.type != 'r')))
-		return usage_error(c, "'%s': a histogram is that of one expression", s->word);
-	if (!code && s->spec.entry)
-		return write_kept(t, c, a, s, map);
-	if (!code)
-		code = begin_clause(t, c, a, s->spec.at.probe, s->spec.at.filter);
-	script_put(t, "\t");
-	if (!code)
-		put_body(t, s, map);
-	script_put(t, "}\n");
+	if (!code && histogram && (s->count > 1 || (!s->count && s->at.type != 'r')))
+		return usage_error(c, "'%s': a histogram is that of one expression",
+				   r->words[word]);
+	if (!code && s->kept) {
+		script_put(t, "uprobe:%s\n", s->at.probe + strlen("uretprobe:"));
+		code = scope_write(t, c, &r->scope, NULL);
+		script_put(t, "{\n\t%s\n}\n", s->kept);
+	}
+	if (code)
+		return code;
+	script_put(t, "%s\n", s->at.probe);
+	code = scope_write(t, c, &r->scope, s->kept ? NULL : s->at.filter);
+	script_put(t, "{\n");
+	if (s->kept)
+		script_put(t, "\tif (!@%c_start[tid]) { return; }\n", map);
+	if (s->kept && s->at.filter)
+		script_put(t, "\tif (%s) {\n\t", s->at.filter);
+	put_body(t, s, histogram, map);
+	if (s->kept && s->at.filter)
+		script_put(t, "\t}\n");
+	script_put(t, s->kept ? "\t%s\n}\n" : "}\n", s->cleared);
 	return code;
 }
 
 /* ---- results */
 
-/* "size = 16, s = hello", "retval = 0", "total calls" */
-static void print_key(const struct counted *s, const struct tally_row *row, FILE *out)
+static void print_counts(const struct argdist *a, int word, const char *title, FILE *out)
 {
-	if (!s->spec.values && s->spec.at.type != 'r')
-		fputs("total calls", out);
-	for (unsigned i = 0; i < row->part_count; i++)
-		fprintf(out, "%s%s = %s", i ? ", " : "",
-			i < s->spec.count ? s->spec.names[i] : "retval", row->parts[i]);
-}
-
-static void print_counts(const struct argdist *a, struct counted *s, FILE *out)
-{
+	const struct bcc_argdist *s = &a->specs[word];
 	const struct tally_row **rows;
-	size_t count, first;
+	size_t count;
 
-	/* The sum of all intervals is what is sorted. */
-	for (size_t i = 0; a->cumulative && i < s->tally.count; i++)
-		s->tally.rows[i].count = s->tally.rows[i].total;
-	rows = bcc_sorted(&s->tally, &count);
-	first = a->top && (size_t)a->top < count ? count - (size_t)a->top : 0;
-	fprintf(out, "%s\n\t%-10s %s\n", s->spec.label ? s->spec.label : s->word, "COUNT", "EVENT");
-	for (size_t i = first; rows && i < count; i++) {
-		fprintf(out, "\t%-10llu ", (unsigned long long)rows[i]->count);
-		print_key(s, rows[i], out);
+	rows = bcc_sorted(&a->tallies[word], &count);
+	fprintf(out, "%s\n\t%-10s %s\n", title, "COUNT", "EVENT");
+	for (size_t i = a->top && (size_t)a->top < count ? count - (size_t)a->top : 0;
+	     rows && i < count; i++) {
+		/* "size = 16, s = hello", "retval = 0", "total calls" */
+		fprintf(out, "\t%-10llu %s", (unsigned long long)rows[i]->count,
+			!s->values && s->at.type != 'r' ? "total calls" : "");
+		for (unsigned n = 0; n < rows[i]->part_count; n++)
+			fprintf(out, "%s%s = %s", n ? ", " : "",
+				n < s->count ? s->names[n] : "retval", rows[i]->parts[n]);
 		fputc('\n', out);
 	}
 	free(rows);
 }
 
-static void print_histogram(const struct argdist *a, const struct counted *s, FILE *out)
+static void print_spec(const struct argdist *a, int word, FILE *out)
 {
-	const struct tally_row *row = s->tally.count ? s->tally.rows : NULL;
-	const char *title = s->spec.count ? s->spec.names[0] : "retval";
+	const struct bcc_argdist *s = &a->specs[word];
+	const struct tally *tally = &a->tallies[word];
 
-	if (row)
-		bcc_show_histogram(a->cumulative ? row->all : row->recent,
-				   s->spec.label ? s->spec.label : title, out);
+	if (!is_histogram(a, word))
+		print_counts(a, word, s->label ? s->label : a->base.words[word], out);
+	else if (tally->count)
+		bcc_show_histogram(a->cumulative ? tally->rows->all : tally->rows->recent,
+				   s->label   ? s->label
+				   : s->count ? s->names[0]
+					      : "retval",
+				   out);
 }
 
 static void print(struct bcc_run *r, struct nopal_trace *t, FILE *out)
 {
 	struct argdist *a = (struct argdist *)r;
-	char name[] = "@a";
+	char text[TIME_TEXT], name[] = "@a";
 	bool news = !r->rest;
 
-	for (int i = 0; i < a->count; i++) {
-		name[1] = (char)('a' + i);
-		tally_update(&a->list[i].tally, t, name);
-		news |= tally_has_news(&a->list[i].tally);
+	for (int i = 0; i < r->word_count; i++) {
+		struct tally *tally = &a->tallies[i];
+
+		name[1] = letter(a, i);
+		tally_update(tally, t, name);
+		news |= tally_has_news(tally);
+		/* The sum of all intervals is what is sorted. */
+		for (size_t n = 0; a->cumulative && n < tally->count; n++)
+			tally->rows[n].count = tally->rows[n].total;
 	}
 	if (!news)
 		return;
-	bcc_show_clock(out);
-	for (int i = 0; i < a->count; i++) {
-		if (a->list[i].is_histogram)
-			print_histogram(a, &a->list[i], out);
-		else
-			print_counts(a, &a->list[i], out);
-	}
-}
-
-/* Counts are shown before histograms. */
-static void sort_specs(struct argdist *a)
-{
-	struct counted list[MAX_SPECS];
-	int at = 0;
-
-	for (int pass = 0; pass < 2; pass++)
-		for (int i = 0; i < a->count; i++)
-			if (a->list[i].is_histogram == pass)
-				list[at++] = a->list[i];
-	memcpy(a->list, list, (size_t)at * sizeof(*list));
+	fprintf(out, "[%s]\n", time_text("%H:%M:%S", text));
+	for (int i = 0; i < r->word_count; i++)
+		print_spec(a, i, out);
 }
 
 static int run_argdist(const struct command *c, char **argv)
 {
-	struct argdist a = {.base = {.interval = 1000000000, .print = print, .end = ""}};
-	struct script_text text = {.text = NULL};
-	int code, words = options_parse(c, argv, &a, &code);
+	struct argdist a = {.base.interval = 1000000000};
+	int code = bcc_run(&a.base, c, argv);
 
-	if (words < 0)
-		return code;
-	code = bcc_check(&a.base, c);
-	if (!code && (words || !a.count))
-		code = usage_error(c, words ? "'%s' follows neither -C nor -H" : "%s",
-				   words ? argv[1] : "nothing to count: give -C or -H");
-	sort_specs(&a);
-	script_text_begin(&text);
-	bcc_write_headers(&text, &a.headers);
-	script_put(&text, "config = { print_maps_on_exit = false }\n");
-	for (int n = 0; n < a.count && !code; n++)
-		code = write_spec(&text, c, &a, &a.list[n], (char)('a' + n));
-	if (!script_text_end(&text))
-		code = EXIT_FAILED;
-	else if (!code)
-		code = bcc_run(&a.base, c, &text);
-	for (int n = 0; n < a.count; n++) {
-		bcc_argdist_free(&a.list[n].spec);
-		tally_free(&a.list[n].tally);
+	for (int i = 0; i < 2 * MAX_SPECS; i++) {
+		bcc_argdist_free(&a.specs[i]);
+		tally_free(&a.tallies[i]);
 	}
-	script_text_free(&text);
 	return code;
 }
 
 /* clang-format off */
 #define AT(member) offsetof(struct argdist, member)
 static const struct option options[] = {
-	{"-C", "--count",       "SPEC",  take_count_spec,     0,                   "count the values of SPEC: TYPE:LIBRARY:NAME(SIGNATURE)[:TYPES:EXPRESSIONS[:CONDITION]][#LABEL]"},
-	{"-H", "--histogram",   "SPEC",  take_histogram_spec, 0,                   "show a histogram of the value of SPEC"},
-	{"-i", "--interval",    "TIME",  take_duration,  BCC_AT(interval),         "print the results every TIME (default: 1 second)"},
-	{"-n", "--number",      "COUNT", take_count,     BCC_AT(times),            "stop after COUNT times"},
-	{"-d", "--duration",    "TIME",  take_duration,  BCC_AT(run.duration_ns),  "stop after TIME"},
-	{"-T", "--top",         "N",     take_count,     AT(top),                  "print only the N largest"},
-	{"-c", "--cumulative",  NULL,    take_flag,      AT(cumulative),           "do not start again from 0 after each TIME"},
-	{"-z", "--string-size", "BYTES", take_count,     AT(string_size),          "cut texts after BYTES (default: 1024, or NOPAL_MAX_STRLEN)"},
-	{"-t", NULL,            "TID",   take_text,      BCC_AT(scope.tid),        "use only events of this thread"},
-	{"-I", "--include",     "FILE",  bcc_take_header, AT(headers),             NULL},
-	{"-v", "--verbose",     NULL,    take_flag,      BCC_AT(run.script_first),     "print the script before it runs"},
-	BCC_SCOPE, RUN_SCRIPT, BCC_HELP, {0},
+	{"-C", "--count",       "SPEC",  take_spec,       AT(counts),        "count the values of SPEC: TYPE:LIBRARY:NAME(SIGNATURE)[:TYPES:EXPRESSIONS[:CONDITION]][#LABEL]"},
+	{"-H", "--histogram",   "SPEC",  take_spec,       AT(histograms),    "show a histogram of the value of SPEC"},
+	{"-i", "--interval",    "TIME",  take_duration,   BCC_AT(interval),  "print the results every TIME (default: 1 second)"},
+	BCC_TIMES("--number"), BCC_DURATION("-d"),
+	{"-T", "--top",         "N",     take_count,      AT(top),           "print only the N largest"},
+	{"-c", "--cumulative",  NULL,    take_flag,       AT(cumulative),    "do not start again from 0 after each TIME"},
+	{"-z", "--string-size", "BYTES", take_count,      AT(string_size),   "cut texts after BYTES (default: 1024, or NOPAL_MAX_STRLEN)"},
+	{"-t", NULL,            "TID",   take_text,       BCC_AT(scope.tid), "use only events of this thread"},
+	{"-I", "--include",     "FILE",  bcc_take_header, BCC_AT(headers),   NULL},
+	BCC_SCRIPT("-v", "--verbose"), BCC_COMMON,
 };
 /* clang-format on */
 
@@ -253,4 +217,11 @@ const struct command command_argdist = {
 	.options = options,
 	.shared = run_options,
 	.run = run_argdist,
+	.detail =
+		&(const struct bcc_tool){
+			.missing = "nothing to count: give -C or -H",
+			.check = check,
+			.write = write_spec,
+			.print = print,
+		},
 };

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "bcc/word.h"
+#include "script_text.h"
 
 #define BCC_NAMES 12
 
@@ -29,20 +30,13 @@ struct bcc_text {
 	bool is_wrong;	/* there was a message */
 };
 
-/* After the quote or bracket that closes the one at `at`; NULL: no bracket does. */
-const char *bcc_quote_end(const char *at);
-bool bcc_quote_closes(const char *at);
-const char *bcc_bracket_end(const char *at);
-/* The end of the value at `at`: a comma outside of brackets, or `end`. */
-const char *bcc_value_end(const char *at, const char *end);
-/* The parameters between two brackets. */
-void bcc_read_signature(struct bcc_text *t, const char *at, const char *end);
+/* The probe in the first `len` bytes of the word, and the signature after it. *rest: what follows.
+ * 0, or an exit code after a message. */
+int bcc_read_head(struct bcc_text *t, size_t len, struct bcc_spec *out, const char **rest);
 /* The expression in the language of scripts; the caller frees it. */
 char *bcc_expression(struct bcc_text *t, const char *at, const char *end);
-/* The probe and the signature of a word. *rest: what follows. 0, or EXIT_USAGE. */
-int bcc_read_head(struct bcc_text *t, struct bcc_spec *out, const char **rest);
-/* A value as one of this C type, "(uint32)(arg0)"; as text when it is char *. The caller frees it.
- */
-char *bcc_cast(const struct bcc_text *t, const char *value, const char *type, size_t len);
+/* Write a value as one of this C type, "(int)(arg0)"; as text when it is char *. */
+void bcc_put_value(struct script_text *out, const struct bcc_text *t, const char *value,
+		   const char *type, size_t len);
 
 #endif

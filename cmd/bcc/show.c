@@ -1,4 +1,4 @@
-/* The forms of bcc's output. */
+/* The runs of bcc's tools that count. */
 #include "bcc/show.h"
 
 #include <inttypes.h>
@@ -10,56 +10,33 @@
 #include "command.h"
 #include "options.h"
 
-/* ---- histograms */
+/* ---- results */
 
-/* bcc's bucket i: 0 and 1, then [2^(i-1), 2^i). */
-static uint64_t bucket_count(const struct nopal_histogram *h, unsigned i, uint64_t below)
-{
-	uint64_t low = i > 1 ? UINT64_C(1) << (i - 1) : 0;
-
-	if (i == 64)
-		return nopal_histogram_count(h) - below;
-	return nopal_histogram_between(h, low, UINT64_C(1) << i);
-}
-
-static void put_stars(uint64_t count, uint64_t most, unsigned width, FILE *out)
-{
-	uint64_t stars = most ? (uint64_t)((double)width * (double)count / (double)most) : 0;
-
-	for (unsigned i = 0; i < width; i++)
-		fputc(i < stars ? '*' : ' ', out);
-}
-
+/* Its buckets are 0 and 1, then [2^(i-1), 2^i). */
 void bcc_show_histogram(const struct nopal_histogram *h, const char *title, FILE *out)
 {
-	uint64_t counts[65] = {0}, below = 0, most = 0;
-	unsigned last = 0;
-	bool wide;
+	static const char stars[] = "****************************************";
+	uint64_t counts[65] = {0}, left = h ? nopal_histogram_count(h) : 0, most = 1;
+	int last = 0, width, stars_most;
 
-	for (unsigned i = 1; h && i < 65; i++) {
-		counts[i] = bucket_count(h, i, below);
-		below += counts[i];
-		last = counts[i] ? i : last;
+	for (int i = 1; left; last = i++) {
+		uint64_t low = i > 1 ? UINT64_C(1) << (i - 1) : 0;
+
+		counts[i] = i < 64 ? nopal_histogram_between(h, low, UINT64_C(1) << i) : left;
+		left -= counts[i];
 		most = counts[i] > most ? counts[i] : most;
 	}
-	wide = last > 32;
+	width = last > 32 ? 20 : 10;
+	stars_most = last > 32 ? 20 : 40;
 	if (last)
-		fprintf(out,
-			wide ? "               %-29s : count     distribution\n"
-			     : "     %-19s : count     distribution\n",
-			title);
-	for (unsigned i = 1; i <= last; i++) {
-		fprintf(out,
-			wide ? "%20" PRIu64 " -> %-20" PRIu64 " : %-8" PRIu64 " |"
-			     : "%10" PRIu64 " -> %-10" PRIu64 " : %-8" PRIu64 " |",
-			i > 1 ? UINT64_C(1) << (i - 1) : 0,
-			i > 63 ? UINT64_MAX : (UINT64_C(1) << i) - 1, counts[i]);
-		put_stars(counts[i], most, wide ? 20 : 40, out);
-		fputs("|\n", out);
-	}
+		fprintf(out, "%*s%-*s : count     distribution\n", last > 32 ? 15 : 5, "",
+			last > 32 ? 29 : 19, title);
+	for (int i = 1; i <= last; i++)
+		fprintf(out, "%*" PRIu64 " -> %-*" PRIu64 " : %-8" PRIu64 " |%-*.*s|\n", width,
+			i > 1 ? UINT64_C(1) << (i - 1) : 0, width, UINT64_MAX >> (64 - i),
+			counts[i], stars_most,
+			(int)((double)stars_most * (double)counts[i] / (double)most), stars);
 }
-
-/* ---- rows */
 
 static int compare_rows(const void *a, const void *b)
 {
@@ -82,30 +59,34 @@ const struct tally_row **bcc_sorted(const struct tally *tally, size_t *count)
 	return list;
 }
 
-/* ---- the lines around results */
-
-void bcc_show_tracing(const struct bcc_run *r, unsigned functions, FILE *out)
+static void print_rows(struct bcc_run *r, struct nopal_trace *t, FILE *out)
 {
-	fprintf(out, "Tracing %u functions for \"", functions);
+	const struct tally_row **rows;
+	char text[TIME_TEXT];
+	size_t count;
+
+	tally_update(&r->tally, t, r->tool->map);
+	if (r->rest && !tally_has_news(&r->tally))
+		return;
+	rows = bcc_sorted(&r->tally, &count);
+	if (!r->folded)
+		fprintf(out, r->clock ? "\n%s\n" : "\n", time_text("%H:%M:%S", text));
+	fputs(r->tool->heading, out);
+	for (size_t i = 0; rows && i < count; i++)
+		r->tool->print_row(r, rows[i], out);
+	if (r->tool->print_end)
+		r->tool->print_end(r, t, out);
+	free(rows);
+}
+
+/* "Tracing 3 functions for \"c:mem*\"... Hit Ctrl-C to end." */
+static void print_begin(const struct bcc_run *r, struct nopal_trace *t, FILE *out)
+{
+	fprintf(out, "Tracing %u functions for \"",
+		nopal_trace_probe_count(t) / r->tool->probes_per_name);
 	for (int i = 0; i < r->word_count; i++)
 		fprintf(out, "%s%s", i ? " " : "", r->words[i]);
 	fputs("\"... Hit Ctrl-C to end.\n", out);
-}
-
-void bcc_show_clock(FILE *out)
-{
-	char text[TIME_TEXT];
-
-	fprintf(out, "[%s]\n", time_text("%H:%M:%S", text));
-}
-
-void bcc_show_time(const struct bcc_run *r, FILE *out)
-{
-	char text[TIME_TEXT];
-
-	fputc('\n', out);
-	if (r->clock)
-		fprintf(out, "%s\n", time_text("%H:%M:%S", text));
 }
 
 /* ---- the run */
@@ -115,27 +96,47 @@ static void watch(void *arg, struct nopal_trace *t, FILE *out, bool over)
 	struct bcc_run *r = arg;
 	uint64_t now = run_clock();
 	bool all = r->times && r->shown >= r->times;
+	bool is_quiet = !r->tool->probes_per_name || r->folded || r->run.quiet;
 
 	if (!r->begun) {
 		r->begun = true;
 		r->next = now + r->interval;
-		if (r->begin && !r->run.quiet)
-			r->begin(r, t, out);
+		if (!is_quiet)
+			print_begin(r, t, out);
 		return;
 	}
 	if (!all && (over || (r->interval && now >= r->next))) {
 		r->rest = over && r->shown;
-		r->print(r, t, out);
+		(r->tool->print ? r->tool->print : print_rows)(r, t, out);
 		r->shown++;
 		r->next += r->interval;
 		if (r->times && r->shown >= r->times)
 			nopal_trace_stop(t);
 	}
-	if (over && !r->run.quiet)
-		fputs(r->end, out);
+	if (over && !is_quiet)
+		fputs("Detaching...\n", out);
 }
 
-int bcc_run(struct bcc_run *r, const struct command *c, const struct script_text *t)
+static int check(struct bcc_run *r, const struct command *c)
+{
+	int code = run_check_options(&r->run, c);
+
+	if (!code && r->run.options.format != NOPAL_TEXT)
+		return usage_error(c, "output for programs is that of nopal count, stack, hist and "
+				      "latency: use -f there");
+	/* A number of times instead of a time, so that the last one is a whole interval. */
+	if (r->interval && r->run.duration_ns) {
+		r->times = (long)((r->run.duration_ns + r->interval - 1) / r->interval);
+		r->run.duration_ns = 0;
+	}
+	if (!code && r->tool->check)
+		code = r->tool->check(r, c);
+	if (!code && !r->word_count)
+		code = usage_error(c, "%s", r->tool->missing);
+	return code;
+}
+
+static int run_text(struct bcc_run *r, const struct command *c, const struct script_text *t)
 {
 	if (!run_take_text(&r->run, c, t))
 		return EXIT_OK;
@@ -143,113 +144,42 @@ int bcc_run(struct bcc_run *r, const struct command *c, const struct script_text
 	r->run.watch_arg = r;
 	r->run.watch_period = r->interval;
 	r->run.no_progress = true;
+	r->run.options.frames = NOPAL_FRAMES_BCC_ADDRESS;
 	return run_script(t->text, &r->run);
 }
 
-/* ---- probes */
-
-struct matches {
-	struct script_text *t;
-	regex_t expression;
-	unsigned count;
-	bool is_usdt;
-};
-
-/* The part of a listed probe that is its name: "malloc" of "uprobe:/lib/libc.so.6:malloc". */
-static const char *name_of(const char *probe, bool is_tracepoint)
+int bcc_run(struct bcc_run *r, const struct command *c, char **argv)
 {
-	const char *at = strchr(probe, ':'), *last = strrchr(probe, ':');
-
-	return is_tracepoint && at ? at + 1 : last ? last + 1 : probe;
-}
-
-static int take_match(void *arg, const char *probe)
-{
-	struct matches *m = arg;
-	bool is_tracepoint = !strncmp(probe, "tracepoint:", 11);
-
-	if (!regexec(&m->expression, name_of(probe, is_tracepoint), 0, NULL, 0))
-		script_put(m->t, "%s%s", m->count++ ? ",\n" : "", probe);
-	return 0;
-}
-
-/* As Python's re.match(): it begins where the name begins. */
-static int write_matches(struct script_text *t, const struct command *c, const struct bcc_run *r,
-			 const char *pattern, const char *expression)
-{
-	struct matches m = {.t = t};
-	struct nopal_diag *d = nopal_diag_new();
-	struct nopal_trace_options options = r->run.options;
-	char *anchored = NULL, message[200];
-	int err, code = 0;
-
-	options.size = sizeof(options);
-	options.command = NULL;
-	err = asprintf(&anchored, "^(%s)", expression) < 0
-		      ? REG_ESPACE
-		      : regcomp(&m.expression, anchored, REG_EXTENDED | REG_NOSUB);
-	if (err) {
-		regerror(err, &m.expression, message, sizeof(message));
-		code = usage_error(c, "'%s' is not a regular expression: %s", expression, message);
-	} else {
-		if (nopal_trace_list(pattern, &options, take_match, &m, d) < 0)
-			code = show_messages(d);
-		else if (!m.count)
-			code = usage_error(c, "no probe of '%s' matches '%s'", pattern, expression);
-		regfree(&m.expression);
-	}
-	nopal_diag_free(d);
-	free(anchored);
-	return code;
-}
-
-/* "c:(read|write)$": the regular expression is after the last colon that is before a bracket. */
-static int write_regex(struct script_text *t, const struct command *c, const struct bcc_run *r,
-		       const char *word, char *type)
-{
-	const struct bcc_reading how = {.is_function = true};
-	size_t head = strcspn(word, "(["), skip = word[0] && word[1] == ':';
-	const char *colon = memrchr(word, ':', head);
-	struct bcc_spec s = {.probe = NULL};
-	char *every = NULL;
+	struct script_text text;
 	int code;
 
-	if (skip && word[0] == 't')
-		colon = word + 1;
-	if (asprintf(&every, colon == word + 1 && *word == 't' ? "t:*:*" : "%.*s:*",
-		     colon ? (int)(colon - word) : 1, colon ? word : ":") < 0)
-		return EXIT_FAILED;
-	code = bcc_read(c, every, &how, &s);
-	*type = s.type;
-	if (!code)
-		code = write_matches(t, c, r, s.probe, colon ? colon + 1 : word);
-	bcc_free(&s);
-	free(every);
+	r->tool = c->detail;
+	r->words = argv + 1;
+	r->word_count = options_parse(c, argv, r, &code);
+	if (r->word_count < 0)
+		return code;
+	code = check(r, c);
+	script_text_begin(&text);
+	bcc_write_headers(&text, &r->headers);
+	script_put(&text, "config = { print_maps_on_exit = false }\n");
+	for (int i = 0; i < r->word_count && !code; i++)
+		code = r->tool->write(r, c, i, &text);
+	if (!script_text_end(&text))
+		code = EXIT_FAILED;
+	else if (!code)
+		code = run_text(r, c, &text);
+	script_text_free(&text);
+	tally_free(&r->tally);
+	tally_free(&r->totals);
 	return code;
 }
 
-int bcc_write_probes(struct script_text *t, const struct command *c, const struct bcc_run *r,
-		     const char *word, char *type)
+int bcc_run_command(const struct command *c, char **argv)
 {
-	const struct bcc_reading how = {.is_function = true};
-	struct bcc_spec s = {.probe = NULL};
-	int code;
-
-	if (r->regex)
-		return write_regex(t, c, r, word, type);
-	code = bcc_read(c, word, &how, &s);
-	*type = s.type;
-	if (!code && s.format)
-		code = usage_error(c, "'%s' has a format: nopal trace takes one", word);
-	if (!code)
-		script_put(t, "%s", s.probe);
-	bcc_free(&s);
-	return code;
+	return bcc_run(&(struct bcc_run){.interval = 0}, c, argv);
 }
 
-/* ---- options */
-
-const char *take_cpu_or_command(void *at, const struct option *o, const char *value)
+const char *bcc_take_cpu(void *at, const struct option *o, const char *value)
 {
 	struct bcc_run *r = at;
 
@@ -261,43 +191,96 @@ const char *take_cpu_or_command(void *at, const struct option *o, const char *va
 	return NULL;
 }
 
-int bcc_check(struct bcc_run *r, const struct command *c)
-{
-	int code = run_check_options(&r->run, c);
+/* ---- probes */
 
-	if (!code && r->run.options.format != NOPAL_TEXT)
-		return usage_error(c, "output for programs is that of nopal count, stack, hist and "
-				      "latency: use -f there");
-	if (!r->interval || !r->run.duration_ns)
+struct matches {
+	struct script_text *t;
+	regex_t expression;
+	bool any;
+};
+
+/* A listed probe; its name is "malloc" in "uprobe:/lib/libc.so.6:malloc". */
+static int take_match(void *arg, const char *probe)
+{
+	struct matches *m = arg;
+	bool is_tracepoint = !strncmp(probe, "tracepoint:", 11);
+	const char *colon = is_tracepoint ? strchr(probe, ':') : strrchr(probe, ':');
+
+	if (regexec(&m->expression, colon ? colon + 1 : probe, 0, NULL, 0))
+		return 0;
+	script_put(m->t, "%s%s", m->any ? ",\n" : "", probe);
+	m->any = true;
+	return 0;
+}
+
+/* As Python's re.match(): it begins where the name begins. */
+static int compile(regex_t *out, const struct command *c, const char *expression)
+{
+	char *anchored = NULL, message[200];
+	int err = asprintf(&anchored, "^(%s)", expression) < 0
+			  ? REG_ESPACE
+			  : regcomp(out, anchored, REG_EXTENDED | REG_NOSUB);
+
+	free(anchored);
+	if (!err)
+		return 0;
+	regerror(err, out, message, sizeof(message));
+	return usage_error(c, "'%s' is not a regular expression: %s", expression, message);
+}
+
+static int write_matches(struct script_text *t, const struct command *c, const struct bcc_run *r,
+			 const char *pattern, const char *expression)
+{
+	struct matches m = {.t = t};
+	struct nopal_trace_options options = r->run.options;
+	struct nopal_diag *d;
+	int code = compile(&m.expression, c, expression);
+
+	if (code)
 		return code;
-	/* A number of times instead of a time, so that the last one is a whole interval. */
-	r->times = (long)((r->run.duration_ns + r->interval - 1) / r->interval);
-	r->run.duration_ns = 0;
+	d = nopal_diag_new();
+	options.size = sizeof(options);
+	options.command = NULL;
+	if (nopal_trace_list(pattern, &options, take_match, &m, d) < 0)
+		code = show_messages(d);
+	else if (!m.any)
+		code = usage_error(c, "no probe of '%s' matches '%s'", pattern, expression);
+	regfree(&m.expression);
+	nopal_diag_free(d);
 	return code;
 }
 
-bool bcc_parse(struct bcc_run *r, const struct command *c, char **argv, int *code)
+/* In "c:(read|write)$" the regular expression is after the last colon that is before a bracket; all
+ * probes of what is before it are looked at: "c:*". The caller frees *every. */
+static const char *split_regex(const char *word, char **every)
 {
-	r->word_count = options_parse(c, argv, r, code);
-	r->words = argv + 1;
-	return r->word_count >= 0;
+	bool is_tracepoint = !strncmp(word, "t:", 2);
+	const char *colon = is_tracepoint ? word + 1 : memrchr(word, ':', strcspn(word, "(["));
+
+	if (asprintf(every, is_tracepoint ? "t:*:*" : "%.*s:*", colon ? (int)(colon - word) : 1,
+		     colon ? word : ":") < 0)
+		*every = NULL;
+	return colon ? colon + 1 : word;
 }
 
-int bcc_run_words(struct bcc_run *r, const struct command *c, const char *example)
+int bcc_write_probes(struct script_text *t, const struct command *c, const struct bcc_run *r,
+		     const char *word, char *type)
 {
-	struct script_text text;
-	int code = bcc_check(r, c);
+	const struct bcc_reading how = {.is_function = true};
+	struct bcc_spec s = {.probe = NULL};
+	char *every = NULL;
+	const char *expression = r->regex ? split_regex(word, &every) : NULL;
+	int code = r->regex && !every ? EXIT_FAILED : bcc_read(c, every ? every : word, &how, &s);
 
-	if (!code && !r->word_count)
-		code = usage_error(c, "no function given, such as %s", example);
-	script_text_begin(&text);
-	script_put(&text, "config = { print_maps_on_exit = false }\n");
-	for (int i = 0; i < r->word_count && !code; i++)
-		code = r->write(r, c, r->words[i], &text);
-	if (!script_text_end(&text))
-		code = EXIT_FAILED;
+	*type = s.type;
+	if (!code && s.format)
+		code = usage_error(c, "'%s' has a format: nopal trace takes one", word);
+	if (!code && every)
+		code = write_matches(t, c, r, s.probe, expression);
 	else if (!code)
-		code = bcc_run(r, c, &text);
-	script_text_free(&text);
-	return code;
+		script_put(t, "%s", s.probe);
+	script_put(t, "\n");
+	bcc_free(&s);
+	free(every);
+	return code ? code : scope_write(t, c, &r->scope, NULL);
 }

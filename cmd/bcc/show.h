@@ -1,74 +1,82 @@
-/* What bcc's tools print: histograms, the lines around results, the times at which they come. */
+/* What bcc's tools that count have in common: their options, the script of their words, and when
+ * and how results are printed. A tool is a table of what is its own. */
 #ifndef NOPAL_CMD_BCC_SHOW_H
 #define NOPAL_CMD_BCC_SHOW_H
 
 #include <stdio.h>
 
+#include "bcc/trace.h"
 #include "run.h"
 #include "scope.h"
 #include "tally.h"
 
-/* A run of such a tool; the first member of each tool's own struct. */
+/* A run of such a tool, with the options of all. */
 struct bcc_run {
 	struct run run; /* first: run_options */
 	struct scope scope;
-	uint64_t interval; /* -i, ns; 0: only at the end */
-	uint64_t next;	   /* when the next results are due, CLOCK_MONOTONIC */
-	long times, shown; /* -n; how often results were printed */
-	bool clock;	   /* -T */
-	bool regex;	   /* -r */
+	const struct bcc_tool *tool;
+	uint64_t interval;	    /* -i, ns; 0: only at the end */
+	uint64_t next;		    /* when the next results are due, CLOCK_MONOTONIC */
+	long times, shown;	    /* -n; how often results were printed */
+	bool clock;		    /* -T */
+	bool regex;		    /* -r */
+	struct bcc_headers headers; /* argdist -I */
 	bool begun;
-	char **words; /* what is not an option */
-	int word_count;
 	bool rest; /* the results are those of an interval that was cut short, after others */
-	/* Print the results of the interval that has ended; nothing if it is such a rest and has
-	 * no events. */
-	void (*print)(struct bcc_run *r, struct nopal_trace *t, FILE *out);
-	/* Print what comes before all results; NULL: nothing. */
-	void (*begin)(struct bcc_run *r, struct nopal_trace *t, FILE *out);
-	const char *end; /* "Detaching...\n" */
-	/* Write the clause of a word. 0, or an exit code after a message; NULL: the tool writes its
-	 * script itself. */
-	int (*write)(const struct bcc_run *r, const struct command *c, const char *word,
-		     struct script_text *t);
+	char **words;
+	int word_count;
+	struct tally tally, totals;
+	/* stackcount -s, -v, -P, -K, -U, -d, -f */
+	bool offsets, addresses, by_process, only_kernel, only_user, delimited, folded;
+	/* funclatency -F, -u, -m; a histogram for each function and process; -l, 0: any */
+	bool by_function, microseconds, milliseconds, has_sections;
+	long level;
 };
 
-/* Run the script, and call `print` at the end of each interval and of the run. */
-int bcc_run(struct bcc_run *r, const struct command *c, const struct script_text *t);
-/* The command line of a tool that has a clause for each word. False: it is to end with *code. */
-bool bcc_parse(struct bcc_run *r, const struct command *c, char **argv, int *code);
-/* Check the options, write the script and run it; `example` is a word. An exit code. */
-int bcc_run_words(struct bcc_run *r, const struct command *c, const char *example);
-/* "Tracing 3 functions for \"c:mem*\"... Hit Ctrl-C to end." */
-void bcc_show_tracing(const struct bcc_run *r, unsigned functions, FILE *out);
-/* An empty line, and with -T the time. */
-void bcc_show_time(const struct bcc_run *r, FILE *out);
-/* "[12:34:56]" */
-void bcc_show_clock(FILE *out);
+struct bcc_tool {
+	const char *missing;	  /* when there is no word */
+	const char *map;	  /* that is shown */
+	const char *heading;	  /* above the rows */
+	unsigned probes_per_name; /* of "Tracing 3 functions"; 0: that is not printed */
+	/* Look at options and words. 0, or an exit code after a message; NULL: nothing to do. */
+	int (*check)(struct bcc_run *r, const struct command *c);
+	/* Write the clauses of a word. 0, or an exit code after a message. */
+	int (*write)(struct bcc_run *r, const struct command *c, int word, struct script_text *t);
+	void (*print_row)(const struct bcc_run *r, const struct tally_row *row, FILE *out);
+	/* After the rows; NULL: nothing. */
+	void (*print_end)(struct bcc_run *r, struct nopal_trace *t, FILE *out);
+	/* NULL: the map's rows in the order of their counts. */
+	void (*print)(struct bcc_run *r, struct nopal_trace *t, FILE *out);
+};
+
+/* A command line of such a command: `r` has what options start from. An exit code. */
+int bcc_run(struct bcc_run *r, const struct command *c, char **argv);
+/* The same, from zeros: struct command's `run`. */
+int bcc_run_command(const struct command *c, char **argv);
 /* A histogram of powers of two below a title such as "usecs". */
 void bcc_show_histogram(const struct nopal_histogram *h, const char *title, FILE *out);
 /* Rows in the order of their counts, the largest last; *count of them, without those that had no
  * event. The caller frees the list; NULL: out of memory. */
 const struct tally_row **bcc_sorted(const struct tally *tally, size_t *count);
-
-/* Write the probes of a word, "c:mem*" or with -r a regular expression "c:^mem.*". *type: p r t
- * or u. 0, or an exit code after a message. */
+/* Write the probes of a word, "c:mem*" or with -r a regular expression "c:^mem.*", and what they
+ * are filtered by. *type: p r t or u. 0, or an exit code after a message. */
 int bcc_write_probes(struct script_text *t, const struct command *c, const struct bcc_run *r,
 		     const char *word, char *type);
-/* Check the options, and make the duration a number of intervals. 0, or an exit code. */
-int bcc_check(struct bcc_run *r, const struct command *c);
 /* -c: a number is a CPU, anything else a command to start. At a struct bcc_run. */
-take_fn take_cpu_or_command;
+take_fn bcc_take_cpu;
 
-/* Options that several of these tools have, for structs that begin with a struct bcc_run. */
 /* clang-format off */
 #define BCC_AT(member) offsetof(struct bcc_run, member)
+#define BCC_FLAG(letter, word, member, help) {letter, word, NULL, take_flag, BCC_AT(member), help}
+#define BCC_DURATION(letter) {letter, "--duration", "TIME", take_duration, BCC_AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m (default: on ^C)"}
 #define BCC_INTERVAL {"-i", "--interval",  "TIME", take_duration, BCC_AT(interval),  "print the results every TIME, and start again from 0"}
-#define BCC_CLOCK    {"-T", "--timestamp", NULL,   take_flag,     BCC_AT(clock),     "print the time above the results"}
-#define BCC_REGEX    {"-r", "--regexp",    NULL,   take_flag,     BCC_AT(regex),     "the name is a regular expression, as in c:^mem.*"}
-#define BCC_CPU      {"-c", "--cpu",       "CPU|COMMAND", take_cpu_or_command, 0,    "use only events of this CPU; or start COMMAND and trace it"}
-#define BCC_SCOPE    SCOPE_OPTIONS(struct bcc_run, scope)
-#define BCC_HELP     {"-h", "--help",      NULL,   take_help,     0,                 "print this help"}
+#define BCC_TIMES(word) {"-n", word,    "COUNT", take_count,   BCC_AT(times),     "stop after COUNT times"}
+#define BCC_CLOCK    BCC_FLAG("-T", "--timestamp", clock, "print the time above the results")
+#define BCC_REGEX    BCC_FLAG("-r", "--regexp", regex, "the name is a regular expression, as in c:^mem.*")
+#define BCC_CPU      {"-c", "--cpu",       "CPU|COMMAND", bcc_take_cpu, 0,           "use only events of this CPU; or start COMMAND and trace it"}
+#define BCC_SCRIPT(letter, word) BCC_FLAG(letter, word, run.script_first, "print the script before it runs")
+#define BCC_COMMON   SCOPE_OPTIONS(struct bcc_run, scope), RUN_SCRIPT, \
+	{"-h", "--help", NULL, take_help, 0, "print this help"}, {0}
 /* clang-format on */
 
 #endif
