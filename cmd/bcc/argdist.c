@@ -7,18 +7,19 @@
 
 #define MAX_SPECS 16
 
-/* The words of -C, or those of -H. */
-struct words {
-	char *list[MAX_SPECS];
-	int count;
+/* What -C or -H says. */
+struct counted {
+	const char *word;
+	bool is_histogram;
+	char map; /* a letter for the names of its maps */
+	struct bcc_argdist spec;
+	struct tally tally;
 };
 
 struct argdist {
-	struct bcc_run base; /* first: its options, and the words of both */
-	struct words counts, histograms;
-	char *words[2 * MAX_SPECS];
-	struct bcc_argdist specs[2 * MAX_SPECS];
-	struct tally tallies[2 * MAX_SPECS];
+	struct bcc_run base; /* first: its options */
+	struct counted list[MAX_SPECS];
+	int count;
 	long top;	  /* -T; 0: all */
 	bool cumulative;  /* -c */
 	long string_size; /* -z; 0: any */
@@ -26,128 +27,114 @@ struct argdist {
 
 static const char *take_spec(void *at, const struct option *o, const char *value)
 {
-	struct words *w = at;
+	struct argdist *a = at;
 
-	(void)o;
-	if (w->count == MAX_SPECS)
+	if (a->count == MAX_SPECS)
 		return "fewer specs: the limit is 16";
-	w->list[w->count++] = (char *)(uintptr_t)value;
+	a->list[a->count] = (struct counted){value,
+					     !strcmp(o->letter, "-H"),
+					     (char)('a' + a->count),
+					     {.values = NULL},
+					     {.rows = NULL}};
+	a->count++;
 	return NULL;
 }
 
-/* Counts are shown before histograms. */
 static int check(struct bcc_run *r, const struct command *c)
 {
-	struct argdist *a = (struct argdist *)r;
-	size_t size = (size_t)a->counts.count * sizeof(char *);
-
 	if (r->word_count)
 		return usage_error(c, "'%s' follows neither -C nor -H", r->words[0]);
-	memcpy(a->words, a->counts.list, size);
-	memcpy(a->words + a->counts.count, a->histograms.list, sizeof(a->histograms.list));
-	r->words = a->words;
-	r->word_count = a->counts.count + a->histograms.count;
+	r->word_count = ((struct argdist *)r)->count;
 	return 0;
-}
-
-static bool is_histogram(const struct argdist *a, int word)
-{
-	return word >= a->counts.count;
-}
-
-/* Of the maps of a spec. */
-static char letter(const struct argdist *a, int word)
-{
-	return (char)(is_histogram(a, word) ? 'a' + word - a->counts.count : 'A' + word);
 }
 
 /* ---- the script */
 
 /* @a[values] = count(), or @a = hist(value) */
-static void put_body(struct script_text *t, const struct bcc_argdist *s, bool histogram, char map)
+static void put_body(struct script_text *t, const struct counted *s)
 {
-	const char *result = s->at.type == 'r' ? "(int32)(retval)" : NULL;
-	const char *values = s->values ? s->values : result;
+	const char *result = s->spec.at.type == 'r' ? "(int32)(retval)" : NULL;
+	const char *values = s->spec.values ? s->spec.values : result;
 	bool is_unsigned = values && (!strncmp(values, "(u", 2) || !strncmp(values, "(size_t)", 8));
 
-	if (histogram)
+	if (s->is_histogram)
 		script_put(t, is_unsigned ? "\t@%c = hist(%s);\n" : "\t@%c = hist((uint64)(%s));\n",
-			   map, values);
+			   s->map, values);
 	else
-		script_put(t, values ? "\t@%c[%s] = count();\n" : "\t@%c = count();\n", map,
+		script_put(t, values ? "\t@%c[%s] = count();\n" : "\t@%c = count();\n", s->map,
 			   values);
 }
 
-/* What a function's start keeps is asked and deleted at its end. */
+/* The start of a function keeps something: what the filter says is asked at its end, where that is
+ * known. */
+static int write_kept(struct script_text *t, const struct command *c, const struct bcc_run *r,
+		      const struct counted *s)
+{
+	const struct bcc_spec *at = &s->spec.at;
+	int code;
+
+	script_put(t, "%cprobe:%s\n", *at->probe, strchr(at->probe, ':') + 1);
+	code = scope_write(t, c, &r->scope, NULL);
+	script_put(t, "{\n\t@%c_start[tid] = %s;\n}\n%s\n", s->map, s->spec.kept, at->probe);
+	if (!code)
+		code = scope_write(t, c, &r->scope, NULL);
+	script_put(t, "{\n\tif (!@%c_start[tid].0) { return; }\n", s->map);
+	script_put(t, at->filter ? "\tif (%s) {\n\t" : "\t{\n\t", at->filter);
+	put_body(t, s);
+	script_put(t, "\t}\n\tdelete(@%c_start[tid]);\n}\n", s->map);
+	return code;
+}
+
 static int write_spec(struct bcc_run *r, const struct command *c, int word, struct script_text *t)
 {
 	struct argdist *a = (struct argdist *)r;
 	const struct bcc_reading how = {.is_function = true, .text_size = a->string_size};
-	struct bcc_argdist *s = &a->specs[word];
-	bool histogram = is_histogram(a, word);
-	char map = letter(a, word);
-	int code = bcc_read_argdist(c, r->words[word], &how, map, s);
+	struct counted *s = &a->list[word];
+	int code = bcc_read_argdist(c, s->word, &how, s->map, &s->spec);
 
-	if (!code && histogram && (s->count > 1 || (!s->count && s->at.type != 'r')))
-		return usage_error(c, "'%s': a histogram is that of one expression",
-				   r->words[word]);
-	if (!code && s->kept) {
-		script_put(t, "uprobe:%s\n", s->at.probe + strlen("uretprobe:"));
-		code = scope_write(t, c, &r->scope, NULL);
-		script_put(t, "{\n\t%s\n}\n", s->kept);
-	}
-	if (code)
-		return code;
-	script_put(t, "%s\n", s->at.probe);
-	code = scope_write(t, c, &r->scope, s->kept ? NULL : s->at.filter);
+	if (!code && s->is_histogram &&
+	    (s->spec.count > 1 || (!s->spec.count && s->spec.at.type != 'r')))
+		return usage_error(c, "'%s': a histogram is that of one expression", s->word);
+	if (code || s->spec.kept)
+		return code ? code : write_kept(t, c, r, s);
+	script_put(t, "%s\n", s->spec.at.probe);
+	code = scope_write(t, c, &r->scope, s->spec.at.filter);
 	script_put(t, "{\n");
-	if (s->kept)
-		script_put(t, "\tif (!@%c_start[tid]) { return; }\n", map);
-	if (s->kept && s->at.filter)
-		script_put(t, "\tif (%s) {\n\t", s->at.filter);
-	put_body(t, s, histogram, map);
-	if (s->kept && s->at.filter)
-		script_put(t, "\t}\n");
-	script_put(t, s->kept ? "\t%s\n}\n" : "}\n", s->cleared);
+	put_body(t, s);
+	script_put(t, "}\n");
 	return code;
 }
 
 /* ---- results */
 
-static void print_counts(const struct argdist *a, int word, const char *title, FILE *out)
+static void print_counts(const struct argdist *a, const struct counted *s, FILE *out)
 {
-	const struct bcc_argdist *s = &a->specs[word];
 	const struct tally_row **rows;
-	size_t count;
+	size_t count, first;
 
-	rows = bcc_sorted(&a->tallies[word], &count);
-	fprintf(out, "%s\n\t%-10s %s\n", title, "COUNT", "EVENT");
-	for (size_t i = a->top && (size_t)a->top < count ? count - (size_t)a->top : 0;
-	     rows && i < count; i++) {
+	rows = bcc_sorted(&s->tally, &count);
+	first = a->top && (size_t)a->top < count ? count - (size_t)a->top : 0;
+	fprintf(out, "%s\n\t%-10s %s\n", s->spec.label ? s->spec.label : s->word, "COUNT", "EVENT");
+	for (size_t i = first; rows && i < count; i++) {
 		/* "size = 16, s = hello", "retval = 0", "total calls" */
 		fprintf(out, "\t%-10llu %s", (unsigned long long)rows[i]->count,
-			!s->values && s->at.type != 'r' ? "total calls" : "");
+			rows[i]->part_count ? "" : "total calls");
 		for (unsigned n = 0; n < rows[i]->part_count; n++)
 			fprintf(out, "%s%s = %s", n ? ", " : "",
-				n < s->count ? s->names[n] : "retval", rows[i]->parts[n]);
+				n < s->spec.count ? s->spec.names[n] : "retval", rows[i]->parts[n]);
 		fputc('\n', out);
 	}
 	free(rows);
 }
 
-static void print_spec(const struct argdist *a, int word, FILE *out)
+static void print_histogram(const struct argdist *a, const struct counted *s, FILE *out)
 {
-	const struct bcc_argdist *s = &a->specs[word];
-	const struct tally *tally = &a->tallies[word];
+	const struct tally_row *row = s->tally.rows;
+	const char *title = s->spec.count ? s->spec.names[0] : "retval";
 
-	if (!is_histogram(a, word))
-		print_counts(a, word, s->label ? s->label : a->base.words[word], out);
-	else if (tally->count)
-		bcc_show_histogram(a->cumulative ? tally->rows->all : tally->rows->recent,
-				   s->label   ? s->label
-				   : s->count ? s->names[0]
-					      : "retval",
-				   out);
+	if (row)
+		bcc_show_histogram(a->cumulative ? row->all : row->recent,
+				   s->spec.label ? s->spec.label : title, out);
 }
 
 static void print(struct bcc_run *r, struct nopal_trace *t, FILE *out)
@@ -156,10 +143,10 @@ static void print(struct bcc_run *r, struct nopal_trace *t, FILE *out)
 	char text[TIME_TEXT], name[] = "@a";
 	bool news = !r->rest;
 
-	for (int i = 0; i < r->word_count; i++) {
-		struct tally *tally = &a->tallies[i];
+	for (int i = 0; i < a->count; i++) {
+		struct tally *tally = &a->list[i].tally;
 
-		name[1] = letter(a, i);
+		name[1] = a->list[i].map;
 		tally_update(tally, t, name);
 		news |= tally_has_news(tally);
 		/* The sum of all intervals is what is sorted. */
@@ -169,8 +156,12 @@ static void print(struct bcc_run *r, struct nopal_trace *t, FILE *out)
 	if (!news)
 		return;
 	fprintf(out, "[%s]\n", time_text("%H:%M:%S", text));
-	for (int i = 0; i < r->word_count; i++)
-		print_spec(a, i, out);
+	for (int i = 0; i < a->count; i++)
+		if (!a->list[i].is_histogram)
+			print_counts(a, &a->list[i], out);
+	for (int i = 0; i < a->count; i++)
+		if (a->list[i].is_histogram)
+			print_histogram(a, &a->list[i], out);
 }
 
 static int run_argdist(const struct command *c, char **argv)
@@ -178,9 +169,9 @@ static int run_argdist(const struct command *c, char **argv)
 	struct argdist a = {.base.interval = 1000000000};
 	int code = bcc_run(&a.base, c, argv);
 
-	for (int i = 0; i < 2 * MAX_SPECS; i++) {
-		bcc_argdist_free(&a.specs[i]);
-		tally_free(&a.tallies[i]);
+	for (int i = 0; i < a.count; i++) {
+		bcc_argdist_free(&a.list[i].spec);
+		tally_free(&a.list[i].tally);
 	}
 	return code;
 }
@@ -188,8 +179,8 @@ static int run_argdist(const struct command *c, char **argv)
 /* clang-format off */
 #define AT(member) offsetof(struct argdist, member)
 static const struct option options[] = {
-	{"-C", "--count",       "SPEC",  take_spec,       AT(counts),        "count the values of SPEC: TYPE:LIBRARY:NAME(SIGNATURE)[:TYPES:EXPRESSIONS[:CONDITION]][#LABEL]"},
-	{"-H", "--histogram",   "SPEC",  take_spec,       AT(histograms),    "show a histogram of the value of SPEC"},
+	{"-C", "--count",       "SPEC",  take_spec,       0,                 "count the values of SPEC: TYPE:LIBRARY:NAME(SIGNATURE)[:TYPES:EXPRESSIONS[:CONDITION]][#LABEL]"},
+	{"-H", "--histogram",   "SPEC",  take_spec,       0,                 "show a histogram of the value of SPEC"},
 	{"-i", "--interval",    "TIME",  take_duration,   BCC_AT(interval),  "print the results every TIME (default: 1 second)"},
 	BCC_TIMES("--number"), BCC_DURATION("-d"),
 	{"-T", "--top",         "N",     take_count,      AT(top),           "print only the N largest"},

@@ -19,24 +19,18 @@ static bool is_word(char c)
 
 /* ---- types */
 
-/* Is it a type of numbers that scripts have? Each of its words is: "unsigned long". */
+/* Is it a type of numbers that scripts have? "unsigned long" begins with one. */
 static bool is_number(const char *type, size_t len)
 {
 	static const char names[] = " bool char short int long signed unsigned size_t ssize_t "
 				    "off_t pid_t uid_t gid_t int8_t int16_t int32_t int64_t "
 				    "uint8_t uint16_t uint32_t uint64_t u8 u16 u32 u64 s8 s16 s32 "
 				    "s64 ";
-	const char *end = type + len;
+	size_t first = strcspn(type, " ");
 	char word[16];
 
-	for (size_t n; type < end; type += n + strspn(type + n, " ")) {
-		for (n = 0; type + n < end && type[n] != ' ';)
-			n++;
-		snprintf(word, sizeof(word), " %.*s ", (int)n, type);
-		if (!strstr(names, word))
-			return false;
-	}
-	return len;
+	snprintf(word, sizeof(word), " %.*s ", (int)(first < len ? first : len), type);
+	return len && !memchr(type, '*', len) && strstr(names, word);
 }
 
 void bcc_put_value(struct script_text *out, const struct bcc_text *t, const char *value,
@@ -155,7 +149,7 @@ static const char *rewrite_entry(struct bcc_text *t, const char *at, struct scri
 	index = parameter(t, at, strcspn(at, " )"));
 	t->has_entry |= index >= 0;
 	t->kept |= 1u << (index < 0 ? BCC_NAMES : index); /* the last: it is in no signature */
-	script_put(out, "@%c_arg%d[tid]", t->map, index);
+	script_put(out, "@%c_start[tid].%d", t->map, index + 2);
 	return close + 1;
 }
 
@@ -164,7 +158,7 @@ static const char *rewrite_latency(struct bcc_text *t, const char *at, struct sc
 	if (!t->map)
 		return NULL;
 	t->has_entry = true;
-	script_put(out, "(nsecs - @%c_start[tid])", t->map);
+	script_put(out, "(nsecs - @%c_start[tid].0)", t->map);
 	return at;
 }
 

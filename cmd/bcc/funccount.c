@@ -23,7 +23,7 @@ static void print_row(const struct bcc_run *r, const struct tally_row *row, FILE
 static int write_word(struct bcc_run *r, const struct command *c, int word, struct script_text *t)
 {
 	char type;
-	int code = bcc_write_probes(t, c, r, r->words[word], &type);
+	int code = bcc_write_probes(t, c, r, r->words[word], false, &type);
 
 	script_put(t, "{\n\t@[%s] = count();\n}\n", type && strchr("pr", type) ? "func" : "probe");
 	return code;

@@ -50,32 +50,17 @@ static int check(struct bcc_run *r, const struct command *c)
 	return 0;
 }
 
-/* The clause of the return: the word is that of the function, without its type. */
-static int write_return(const struct bcc_run *r, const struct command *c, const char *word,
-			struct script_text *t)
-{
-	char *end = NULL, type;
-	int code = EXIT_FAILED;
-
-	word += strncmp(word, "p:", 2) ? 0 : 2;
-	/* A function of the kernel has no library. */
-	if (asprintf(&end, strchr(word, ':') ? "r:%s" : "r::%s", word) >= 0)
-		code = bcc_write_probes(t, c, r, end, &type);
-	free(end);
-	return code;
-}
-
 static int write_word(struct bcc_run *r, const struct command *c, int word, struct script_text *t)
 {
 	char type;
-	int code = bcc_write_probes(t, c, r, r->words[word], &type);
+	int code = bcc_write_probes(t, c, r, r->words[word], false, &type);
 
 	if (!code && type != 'p')
 		return usage_error(c, "'%s' is not a function: nopal latency takes other probes",
 				   r->words[word]);
 	script_put(t, "{\n\t$n = @depth[tid]++;\n\t@start[tid, $n & %d] = nsecs;\n}\n", DEPTH - 1);
 	if (!code)
-		code = write_return(r, c, r->words[word], t);
+		code = bcc_write_probes(t, c, r, r->words[word], true, &type);
 	script_put(t,
 		   "{\n"
 		   "\t$n = @depth[tid]-- - 1;\n"

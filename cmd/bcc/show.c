@@ -193,10 +193,16 @@ const char *bcc_take_cpu(void *at, const struct option *o, const char *value)
 
 /* ---- probes */
 
+/* A probe, or for that of a function that of its return: "uretprobe:c:read". */
+static void put_probe(struct script_text *t, const char *probe, bool of_return)
+{
+	script_put(t, of_return ? "%cret%s" : "%c%s", *probe, probe + 1);
+}
+
 struct matches {
 	struct script_text *t;
 	regex_t expression;
-	bool any;
+	bool of_return, any;
 };
 
 /* A listed probe; its name is "malloc" in "uprobe:/lib/libc.so.6:malloc". */
@@ -208,9 +214,27 @@ static int take_match(void *arg, const char *probe)
 
 	if (regexec(&m->expression, colon ? colon + 1 : probe, 0, NULL, 0))
 		return 0;
-	script_put(m->t, "%s%s", m->any ? ",\n" : "", probe);
+	script_put(m->t, m->any ? ",\n" : "");
+	put_probe(m->t, probe, m->of_return);
 	m->any = true;
 	return 0;
+}
+
+static int write_matches(struct matches *m, const struct command *c, const struct bcc_run *r,
+			 const char *pattern, const char *expression)
+{
+	struct nopal_trace_options options = r->run.options;
+	struct nopal_diag *d = nopal_diag_new();
+	int code = 0;
+
+	options.size = sizeof(options);
+	options.command = NULL;
+	if (nopal_trace_list(pattern, &options, take_match, m, d) < 0)
+		code = show_messages(d);
+	else if (!m->any)
+		code = usage_error(c, "no probe of '%s' matches '%s'", pattern, expression);
+	nopal_diag_free(d);
+	return code;
 }
 
 /* As Python's re.match(): it begins where the name begins. */
@@ -228,28 +252,6 @@ static int compile(regex_t *out, const struct command *c, const char *expression
 	return usage_error(c, "'%s' is not a regular expression: %s", expression, message);
 }
 
-static int write_matches(struct script_text *t, const struct command *c, const struct bcc_run *r,
-			 const char *pattern, const char *expression)
-{
-	struct matches m = {.t = t};
-	struct nopal_trace_options options = r->run.options;
-	struct nopal_diag *d;
-	int code = compile(&m.expression, c, expression);
-
-	if (code)
-		return code;
-	d = nopal_diag_new();
-	options.size = sizeof(options);
-	options.command = NULL;
-	if (nopal_trace_list(pattern, &options, take_match, &m, d) < 0)
-		code = show_messages(d);
-	else if (!m.any)
-		code = usage_error(c, "no probe of '%s' matches '%s'", pattern, expression);
-	regfree(&m.expression);
-	nopal_diag_free(d);
-	return code;
-}
-
 /* In "c:(read|write)$" the regular expression is after the last colon that is before a bracket; all
  * probes of what is before it are looked at: "c:*". The caller frees *every. */
 static const char *split_regex(const char *word, char **every)
@@ -264,9 +266,10 @@ static const char *split_regex(const char *word, char **every)
 }
 
 int bcc_write_probes(struct script_text *t, const struct command *c, const struct bcc_run *r,
-		     const char *word, char *type)
+		     const char *word, bool of_return, char *type)
 {
 	const struct bcc_reading how = {.is_function = true};
+	struct matches m = {.t = t, .of_return = of_return};
 	struct bcc_spec s = {.probe = NULL};
 	char *every = NULL;
 	const char *expression = r->regex ? split_regex(word, &every) : NULL;
@@ -275,10 +278,12 @@ int bcc_write_probes(struct script_text *t, const struct command *c, const struc
 	*type = s.type;
 	if (!code && s.format)
 		code = usage_error(c, "'%s' has a format: nopal trace takes one", word);
-	if (!code && every)
-		code = write_matches(t, c, r, s.probe, expression);
-	else if (!code)
-		script_put(t, "%s", s.probe);
+	if (!code && every && !(code = compile(&m.expression, c, expression))) {
+		code = write_matches(&m, c, r, s.probe, expression);
+		regfree(&m.expression);
+	} else if (!code) {
+		put_probe(t, s.probe, of_return);
+	}
 	script_put(t, "\n");
 	bcc_free(&s);
 	free(every);

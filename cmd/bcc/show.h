@@ -58,10 +58,11 @@ void bcc_show_histogram(const struct nopal_histogram *h, const char *title, FILE
 /* Rows in the order of their counts, the largest last; *count of them, without those that had no
  * event. The caller frees the list; NULL: out of memory. */
 const struct tally_row **bcc_sorted(const struct tally *tally, size_t *count);
-/* Write the probes of a word, "c:mem*" or with -r a regular expression "c:^mem.*", and what they
- * are filtered by. *type: p r t or u. 0, or an exit code after a message. */
+/* Write the probes of a word, "c:mem*" or with -r a regular expression "c:^mem.*", or those of the
+ * returns of these functions, and what they are filtered by. *type: p r t or u. 0, or an exit code
+ * after a message. */
 int bcc_write_probes(struct script_text *t, const struct command *c, const struct bcc_run *r,
-		     const char *word, char *type);
+		     const char *word, bool of_return, char *type);
 /* -c: a number is a CPU, anything else a command to start. At a struct bcc_run. */
 take_fn bcc_take_cpu;
 

@@ -112,7 +112,7 @@ static int check(struct bcc_run *r, const struct command *c)
 static int write_word(struct bcc_run *r, const struct command *c, int word, struct script_text *t)
 {
 	char type;
-	int code = bcc_write_probes(t, c, r, r->words[word], &type);
+	int code = bcc_write_probes(t, c, r, r->words[word], false, &type);
 
 	script_put(t, "{\n\t@[%s%s%s%s] = count();\n}\n", r->only_user ? "" : "kstack",
 		   r->only_user || r->only_kernel ? "" : ", ", r->only_kernel ? "" : "ustack",

@@ -73,9 +73,19 @@ bool bcc_trace_is(const struct spec *specs, int count)
 	return count;
 }
 
-static bool shows_time(const struct bcc_columns *b)
+/* The time in bcc's columns: a title, a format, and the values for it. */
+static const struct moment {
+	const char *title, *format, *values;
+} no_moment = {"", "", ""},
+  clock_moment = {"TIME     ", "%-8s ", "strftime(\"%H:%M:%S\", nsecs), "},
+  unix_moment = {"TIME              ", "%-17s ", "strftime(\"%s.%f\", nsecs), "},
+  elapsed_moment = {"TIME     ", "%d.%06d ", "elapsed / 1000000000, elapsed % 1000000000 / 1000, "};
+
+static const struct moment *moment_of(const struct bcc_columns *b)
 {
-	return b->clock || b->elapsed;
+	if (!b->clock && !b->elapsed)
+		return &no_moment;
+	return b->clock ? &clock_moment : b->unix_time ? &unix_moment : &elapsed_moment;
 }
 
 char *bcc_trace_header(const struct bcc_columns *b, const struct spec *specs, int count)
@@ -85,29 +95,10 @@ char *bcc_trace_header(const struct bcc_columns *b, const struct spec *specs, in
 
 	for (int i = 0; i < count; i++)
 		any |= specs[i].format != NULL;
-	if (asprintf(&text, "%s%s%-7s %-7s %-15s %-16s %s\n",
-		     !shows_time(b) ? ""
-		     : b->unix_time ? "TIME              "
-				    : "TIME     ",
+	if (asprintf(&text, "%s%s%-7s %-7s %-15s %-16s %s\n", moment_of(b)->title,
 		     b->cpu ? "CPU " : "", "PID", "TID", "COMM", "FUNC", any ? "-" : "") < 0)
 		return NULL;
 	return text;
-}
-
-/* The time in bcc's columns, and the values for it. */
-struct moment {
-	const char *format, *values;
-};
-
-static struct moment moment_of(const struct bcc_columns *b)
-{
-	if (!shows_time(b))
-		return (struct moment){"", ""};
-	if (b->clock)
-		return (struct moment){"%-8s ", "strftime(\"%H:%M:%S\", nsecs), "};
-	if (b->unix_time)
-		return (struct moment){"%-17s ", "strftime(\"%s.%f\", nsecs), "};
-	return (struct moment){"%d.%06d ", "elapsed / 1000000000, elapsed % 1000000000 / 1000, "};
 }
 
 /* How long the text of a format is: 9 of "\"%s has %d\", str(arg0), arg1". */
@@ -118,17 +109,18 @@ static size_t literal_len(const char *format)
 
 void bcc_trace_write(struct script_text *t, const struct bcc_columns *b, const struct spec *s)
 {
-	struct moment m = moment_of(b);
+	const struct moment *m = moment_of(b);
 	const char *format = s->format;
 	const char *stacks = b->kernel_stack || b->user_stack ? "\\n" : "";
 	bool is_pattern = strpbrk(s->bcc.function, "*?") != NULL;
 	size_t len = format ? literal_len(format) : 0;
 
-	script_put(t, "\tprintf(\"%s%s%%-7d %%-7d %%-15s %%-16s ", m.format, b->cpu ? "%-3d " : "");
+	script_put(t, "\tprintf(\"%s%s%%-7d %%-7d %%-15s %%-16s ", m->format,
+		   b->cpu ? "%-3d " : "");
 	if (format)
 		script_put_piece(t, format, 1, len);
 	script_put(t, "\\n%s%s%s\", %s%s", b->kernel_stack ? "%s" : "", b->user_stack ? "%s" : "",
-		   stacks, m.values, b->cpu ? "cpu, " : "");
+		   stacks, m->values, b->cpu ? "cpu, " : "");
 	script_put(t, "pid, tid, comm, ");
 	if (!is_pattern)
 		script_put_literal(t, s->bcc.function);

@@ -161,7 +161,6 @@ void bcc_argdist_free(struct bcc_argdist *a)
 		free(a->names[i]);
 	free(a->values);
 	free(a->kept);
-	free(a->cleared);
 	*a = (struct bcc_argdist){.values = NULL};
 }
 
@@ -215,31 +214,25 @@ static int read_values(struct bcc_text *t, const char *types, const char *at,
 }
 
 /* What the start of the function keeps for its end: the time, and parameters as numbers of their
- * types; of a text, the address. */
+ * types; of a text, the address. The 0 is for $latency alone: a tuple has two parts at least. */
 static int write_kept(const struct bcc_text *t, struct bcc_argdist *out)
 {
-	struct script_text kept, cleared;
+	struct script_text kept;
 	char argument[8];
 
 	script_text_begin(&kept);
-	script_text_begin(&cleared);
-	script_put(&kept, "@%c_start[tid] = nsecs;", t->map);
-	script_put(&cleared, "delete(@%c_start[tid]);", t->map);
+	script_put(&kept, "(nsecs, 0");
 	for (unsigned i = 0; i < t->count; i++) {
 		const struct bcc_name *n = &t->names[i];
 		bool is_address = memchr(n->type, '*', n->type_len);
 
-		if (!(t->kept & 1u << i))
-			continue;
-		snprintf(argument, sizeof(argument), "arg%u", i);
-		script_put(&kept, " @%c_%s[tid] = ", t->map, argument);
+		snprintf(argument, sizeof(argument), t->kept & 1u << i ? "arg%u" : "0", i);
+		script_put(&kept, ", ");
 		bcc_put_value(&kept, t, argument, n->type, is_address ? 0 : n->type_len);
-		script_put(&kept, ";");
-		script_put(&cleared, " delete(@%c_%s[tid]);", t->map, argument);
 	}
+	script_put(&kept, ")");
 	out->kept = script_text_end(&kept) ? kept.text : NULL;
-	out->cleared = script_text_end(&cleared) ? cleared.text : NULL;
-	return out->kept && out->cleared ? 0 : EXIT_FAILED;
+	return out->kept ? 0 : EXIT_FAILED;
 }
 
 /* "TYPES:EXPRESSIONS:CONDITION#LABEL" after the probe. */

@@ -42,9 +42,8 @@ struct bcc_argdist {
 	char *values;		 /* "arg0, str(arg1)"; NULL: calls, or the result */
 	char *names[BCC_VALUES]; /* of the values, as they were typed */
 	unsigned count;		 /* of these */
-	char *kept, *cleared; /* statements: what the function's start keeps in maps, and how it is
-			       * deleted; NULL: nothing */
-	const char *label;    /* in the word; NULL: none */
+	char *kept;	   /* "(nsecs, 0, arg0)": what the function's start keeps; NULL: nothing */
+	const char *label; /* in the word; NULL: none */
 };
 
 /* `map`: a letter for the names of maps that belong to this spec alone. */
