@@ -107,24 +107,26 @@ static int write_spec(struct bcc_run *r, const struct command *c, int word, stru
 
 /* ---- results */
 
-static void print_counts(const struct argdist *a, const struct counted *s, FILE *out)
+/* "size = 16, s = hello", "retval = 0", "total calls" */
+static void print_row(const struct counted *s, const struct tally_row *row, FILE *out)
 {
-	const struct tally_row **rows;
-	size_t count, first;
+	fprintf(out, "\t%-10llu %s", (unsigned long long)row->count,
+		row->part_count ? "" : "total calls");
+	for (unsigned i = 0; i < row->part_count; i++)
+		fprintf(out, "%s%s = %s", i ? ", " : "",
+			i < s->spec.count ? s->spec.names[i] : "retval", row->parts[i]);
+	fputc('\n', out);
+}
 
-	rows = bcc_sorted(&s->tally, &count);
-	first = a->top && (size_t)a->top < count ? count - (size_t)a->top : 0;
+static void print_counts(const struct argdist *a, struct counted *s, FILE *out)
+{
+	size_t count = s->tally.count, top = a->top ? (size_t)a->top : count;
+
+	bcc_sort(&s->tally);
 	fprintf(out, "%s\n\t%-10s %s\n", s->spec.label ? s->spec.label : s->word, "COUNT", "EVENT");
-	for (size_t i = first; rows && i < count; i++) {
-		/* "size = 16, s = hello", "retval = 0", "total calls" */
-		fprintf(out, "\t%-10llu %s", (unsigned long long)rows[i]->count,
-			rows[i]->part_count ? "" : "total calls");
-		for (unsigned n = 0; n < rows[i]->part_count; n++)
-			fprintf(out, "%s%s = %s", n ? ", " : "",
-				n < s->spec.count ? s->spec.names[n] : "retval", rows[i]->parts[n]);
-		fputc('\n', out);
-	}
-	free(rows);
+	for (size_t i = top < count ? count - top : 0; i < count; i++)
+		if (s->tally.rows[i].count)
+			print_row(s, &s->tally.rows[i], out);
 }
 
 static void print_histogram(const struct argdist *a, const struct counted *s, FILE *out)

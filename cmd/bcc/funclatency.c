@@ -8,14 +8,14 @@
 
 #define DEPTH 64 /* a power of two */
 
-static uint64_t unit(const struct bcc_run *r)
-{
-	return r->milliseconds ? 1000000 : r->microseconds ? 1000 : 1;
-}
+static const struct unit {
+	const char *name;
+	uint64_t ns;
+} units[] = {{"nsecs", 1}, {"usecs", 1000}, {"msecs", 1000000}};
 
-static const char *unit_name(const struct bcc_run *r)
+static const struct unit *unit(const struct bcc_run *r)
 {
-	return r->milliseconds ? "msecs" : r->microseconds ? "usecs" : "nsecs";
+	return &units[r->milliseconds ? 2 : r->microseconds];
 }
 
 static void print_row(const struct bcc_run *r, const struct tally_row *row, FILE *out)
@@ -23,22 +23,23 @@ static void print_row(const struct bcc_run *r, const struct tally_row *row, FILE
 	if (r->has_sections)
 		fprintf(out, "\nFunction = %s [%s]\n", row->parts[0],
 			row->parts[row->part_count > 1]);
-	bcc_show_histogram(row->recent, unit_name(r), out);
+	bcc_show_histogram(row->recent, unit(r)->name, out);
 }
 
 /* "avg = 23417 usecs, total: 1967052 usecs, count: 84" */
 static void print_average(struct bcc_run *r, struct nopal_trace *t, FILE *out)
 {
+	const char *name = unit(r)->name;
 	uint64_t total, count = 0;
 
 	tally_update(&r->totals, t, "@total");
-	total = r->totals.count ? r->totals.rows[0].count / unit(r) : 0;
+	total = r->totals.count ? r->totals.rows->count / unit(r)->ns : 0;
 	for (size_t i = 0; i < r->tally.count; i++)
 		count += r->tally.rows[i].count;
 	if (count)
 		fprintf(out,
 			"\navg = %" PRIu64 " %s, total: %" PRIu64 " %s, count: %" PRIu64 "\n\n",
-			total / count, unit_name(r), total, unit_name(r), count);
+			total / count, name, total, name, count);
 }
 
 static int check(struct bcc_run *r, const struct command *c)
@@ -76,7 +77,7 @@ static int write_word(struct bcc_run *r, const struct command *c, int word, stru
 		   "\t}\n"
 		   "}\n",
 		   r->level ? r->level : DEPTH, DEPTH - 1, DEPTH - 1,
-		   r->has_sections ? "[func, pid]" : "", unit(r));
+		   r->has_sections ? "[func, pid]" : "", unit(r)->ns);
 	return code;
 }
 

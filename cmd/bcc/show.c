@@ -40,43 +40,33 @@ void bcc_show_histogram(const struct nopal_histogram *h, const char *title, FILE
 
 static int compare_rows(const void *a, const void *b)
 {
-	const struct tally_row *x = *(struct tally_row *const *)a;
-	const struct tally_row *y = *(struct tally_row *const *)b;
+	const struct tally_row *x = a, *y = b;
 
 	return x->count != y->count ? (x->count < y->count ? -1 : 1) : strcmp(x->key, y->key);
 }
 
-const struct tally_row **bcc_sorted(const struct tally *tally, size_t *count)
+void bcc_sort(struct tally *tally)
 {
-	const struct tally_row **list = calloc(tally->count + 1, sizeof(*list));
-
-	*count = 0;
-	for (size_t i = 0; list && i < tally->count; i++)
-		if (tally->rows[i].count)
-			list[(*count)++] = &tally->rows[i];
-	if (list)
-		qsort(list, *count, sizeof(*list), compare_rows);
-	return list;
+	if (tally->count)
+		qsort(tally->rows, tally->count, sizeof(*tally->rows), compare_rows);
 }
 
 static void print_rows(struct bcc_run *r, struct nopal_trace *t, FILE *out)
 {
-	const struct tally_row **rows;
 	char text[TIME_TEXT];
-	size_t count;
 
 	tally_update(&r->tally, t, r->tool->map);
 	if (r->rest && !tally_has_news(&r->tally))
 		return;
-	rows = bcc_sorted(&r->tally, &count);
+	bcc_sort(&r->tally);
 	if (!r->folded)
 		fprintf(out, r->clock ? "\n%s\n" : "\n", time_text("%H:%M:%S", text));
 	fputs(r->tool->heading, out);
-	for (size_t i = 0; rows && i < count; i++)
-		r->tool->print_row(r, rows[i], out);
+	for (size_t i = 0; i < r->tally.count; i++)
+		if (r->tally.rows[i].count)
+			r->tool->print_row(r, &r->tally.rows[i], out);
 	if (r->tool->print_end)
 		r->tool->print_end(r, t, out);
-	free(rows);
 }
 
 /* "Tracing 3 functions for \"c:mem*\"... Hit Ctrl-C to end." */
@@ -119,8 +109,14 @@ static void watch(void *arg, struct nopal_trace *t, FILE *out, bool over)
 
 static int check(struct bcc_run *r, const struct command *c)
 {
-	int code = run_check_options(&r->run, c);
+	int code;
 
+	/* -c has a CPU, or the command that it has in other commands. */
+	if (r->cpu && r->cpu[strspn(r->cpu, "0123456789")])
+		r->run.options.command = r->cpu;
+	else
+		r->scope.cpu = r->cpu;
+	code = run_check_options(&r->run, c);
 	if (!code && r->run.options.format != NOPAL_TEXT)
 		return usage_error(c, "output for programs is that of nopal count, stack, hist and "
 				      "latency: use -f there");
@@ -177,18 +173,6 @@ int bcc_run(struct bcc_run *r, const struct command *c, char **argv)
 int bcc_run_command(const struct command *c, char **argv)
 {
 	return bcc_run(&(struct bcc_run){.interval = 0}, c, argv);
-}
-
-const char *bcc_take_cpu(void *at, const struct option *o, const char *value)
-{
-	struct bcc_run *r = at;
-
-	(void)o;
-	if (strspn(value, "0123456789") == strlen(value) && *value)
-		r->scope.cpu = value;
-	else
-		r->run.options.command = value;
-	return NULL;
 }
 
 /* ---- probes */

@@ -19,6 +19,7 @@ struct bcc_run {
 	uint64_t next;		    /* when the next results are due, CLOCK_MONOTONIC */
 	long times, shown;	    /* -n; how often results were printed */
 	bool clock;		    /* -T */
+	const char *cpu;	    /* -c, of funccount and stackcount: or a command */
 	bool regex;		    /* -r */
 	struct bcc_headers headers; /* argdist -I */
 	bool begun;
@@ -55,16 +56,13 @@ int bcc_run(struct bcc_run *r, const struct command *c, char **argv);
 int bcc_run_command(const struct command *c, char **argv);
 /* A histogram of powers of two below a title such as "usecs". */
 void bcc_show_histogram(const struct nopal_histogram *h, const char *title, FILE *out);
-/* Rows in the order of their counts, the largest last; *count of them, without those that had no
- * event. The caller frees the list; NULL: out of memory. */
-const struct tally_row **bcc_sorted(const struct tally *tally, size_t *count);
+/* Put the rows in the order of their counts, the largest last. */
+void bcc_sort(struct tally *tally);
 /* Write the probes of a word, "c:mem*" or with -r a regular expression "c:^mem.*", or those of the
  * returns of these functions, and what they are filtered by. *type: p r t or u. 0, or an exit code
  * after a message. */
 int bcc_write_probes(struct script_text *t, const struct command *c, const struct bcc_run *r,
 		     const char *word, bool of_return, char *type);
-/* -c: a number is a CPU, anything else a command to start. At a struct bcc_run. */
-take_fn bcc_take_cpu;
 
 /* clang-format off */
 #define BCC_AT(member) offsetof(struct bcc_run, member)
@@ -74,7 +72,7 @@ take_fn bcc_take_cpu;
 #define BCC_TIMES(word) {"-n", word,    "COUNT", take_count,   BCC_AT(times),     "stop after COUNT times"}
 #define BCC_CLOCK    BCC_FLAG("-T", "--timestamp", clock, "print the time above the results")
 #define BCC_REGEX    BCC_FLAG("-r", "--regexp", regex, "the name is a regular expression, as in c:^mem.*")
-#define BCC_CPU      {"-c", "--cpu",       "CPU|COMMAND", bcc_take_cpu, 0,           "use only events of this CPU; or start COMMAND and trace it"}
+#define BCC_CPU      {"-c", "--cpu",       "CPU|COMMAND", take_text, BCC_AT(cpu),  "use only events of this CPU; or start COMMAND and trace it"}
 #define BCC_SCRIPT(letter, word) BCC_FLAG(letter, word, run.script_first, "print the script before it runs")
 #define BCC_COMMON   SCOPE_OPTIONS(struct bcc_run, scope), RUN_SCRIPT, \
 	{"-h", "--help", NULL, take_help, 0, "print this help"}, {0}

@@ -36,28 +36,21 @@ static bool next_frame(const char **at, bool offsets, struct frame *out)
 	return *line;
 }
 
-static void print_frames(const struct bcc_run *r, const char *stack, FILE *out)
-{
-	struct frame f;
-
-	while (next_frame(&stack, r->offsets, &f)) {
-		fputs("  ", out);
-		if (r->addresses)
-			fprintf(out, "%-16.*s ", f.address_len, f.address);
-		fprintf(out, "%.*s\n", f.name_len, f.name);
-	}
-}
-
-/* Outermost first. */
-static void print_folded(const struct bcc_run *r, const char *stack, bool *any, FILE *out)
+/* A line for each; folded, outermost first. */
+static void print_frames(const struct bcc_run *r, const char *stack, bool *any, FILE *out)
 {
 	struct frame frames[128];
 	unsigned count = 0;
 
 	while (count < 128 && next_frame(&stack, r->offsets, &frames[count]))
 		count++;
-	while (count--) {
-		fprintf(out, "%s%.*s", *any ? ";" : "", frames[count].name_len, frames[count].name);
+	for (unsigned i = 0; i < count; i++) {
+		const struct frame *f = &frames[r->folded ? count - 1 - i : i];
+
+		fputs(!r->folded ? "  " : *any ? ";" : "", out);
+		if (r->addresses && !r->folded)
+			fprintf(out, "%-16.*s ", f->address_len, f->address);
+		fprintf(out, r->folded ? "%.*s" : "%.*s\n", f->name_len, f->name);
 		*any = true;
 	}
 }
@@ -77,22 +70,16 @@ static void print_row(const struct bcc_run *r, const struct tally_row *row, FILE
 	const char *kernel = part(row, &at, r->only_user), *user = part(row, &at, r->only_kernel);
 	const char *pid = part(row, &at, !r->by_process), *comm = part(row, &at, !r->by_process);
 
-	if (r->folded) {
-		any = *comm;
-		fputs(comm, out);
-		print_folded(r, user, &any, out);
-		fputs(!is_delimited ? "" : any ? ";-" : "-", out);
-		any |= is_delimited;
-		print_folded(r, kernel, &any, out);
-		fprintf(out, " %llu\n", (unsigned long long)row->count);
-		return;
-	}
-	print_frames(r, kernel, out);
-	fputs(is_delimited ? "    --\n" : "", out);
-	print_frames(r, user, out);
-	if (r->by_process && !r->run.pid_count)
+	any = r->folded && *comm;
+	fputs(any ? comm : "", out);
+	print_frames(r, r->folded ? user : kernel, &any, out);
+	if (is_delimited)
+		fputs(!r->folded ? "    --\n" : any ? ";-" : "-", out);
+	any |= is_delimited;
+	print_frames(r, r->folded ? kernel : user, &any, out);
+	if (r->by_process && !r->folded && !r->run.pid_count)
 		fprintf(out, "    %s [%s]\n", comm, pid);
-	fprintf(out, "    %llu\n\n", (unsigned long long)row->count);
+	fprintf(out, r->folded ? " %llu\n" : "    %llu\n\n", (unsigned long long)row->count);
 }
 
 /* ---- the script */

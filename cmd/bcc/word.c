@@ -39,50 +39,37 @@ struct format {
 };
 
 /* A value as what the conversion shows: "lld", "s", "U". */
-static void put_shown(struct script_text *out, const struct bcc_text *t, const char *conversion,
-		      const char *value)
+static void put_value(struct format *f, const char *conversion, const char *value)
 {
-	char letter = conversion[strspn(conversion, "lh")], type[8];
-	bool is_text = letter == 's' && t->type != 't' && strcmp(value, "comm") != 0 &&
-		       strncmp(value, "str(", 4) != 0;
-
-	snprintf(type, sizeof(type), "%c%d", letter == 'd' ? 's' : 'u',
-		 *conversion == 'l'   ? 64
-		 : *conversion == 'h' ? 16
-				      : 32);
-	if (letter == 'U' || letter == 'K')
-		script_put(out, "%csym(%s)", letter == 'U' ? 'u' : 'k', value);
-	else if (!t->type || (letter == 's' && !is_text))
-		script_put(out, "%s", value);
-	else if (letter == 's' || letter == 'c')
-		bcc_put_value(out, t, value, "char *", is_text ? 6 : 4);
-	else
-		bcc_put_value(out, t, value, type, strlen(type));
-}
-
-static void put_value(struct format *f, const char *conversion, const char *at, const char *end)
-{
-	const char *contains = f->text->how->contains;
-	char *value = bcc_expression(f->text, at, end);
+	const struct bcc_text *t = f->text;
+	char letter = conversion[strspn(conversion, "lh")], number[8];
+	bool is_text = t->type != 't' && strcmp(value, "comm") != 0 && strncmp(value, "str(", 4);
+	int bits = *conversion == 'l' ? 64 : *conversion == 'h' ? 16 : 32;
+	const char *type = letter == 's' ? "char *" : letter == 'c' ? "char" : number;
 	struct script_text shown;
 
+	snprintf(number, sizeof(number), "%c%d", letter == 'd' ? 's' : 'u', bits);
 	script_text_begin(&shown);
-	put_shown(&shown, f->text, conversion, value ? value : "");
-	if (script_text_end(&shown) && value)
-		script_put(&f->values, ", %s", shown.text);
-	if (*conversion == 's' && contains && value) {
+	if (letter == 'U' || letter == 'K')
+		script_put(&shown, "%csym(%s)", letter == 'U' ? 'u' : 'k', value);
+	else if (!t->type || (letter == 's' && !is_text))
+		script_put(&shown, "%s", value);
+	else
+		bcc_put_value(&shown, t, value, type, strlen(type));
+	script_text_end(&shown);
+	script_put(&f->values, ", %s", shown.text);
+	if (letter == 's' && t->how->contains)
 		script_put(&f->contains, "%sstrcontains(%s, \"%s\")", f->any_text ? " || " : "",
-			   shown.text, contains);
-		f->any_text = true;
-	}
+			   shown.text, t->how->contains);
+	f->any_text |= letter == 's' && t->how->contains;
 	script_text_free(&shown);
-	free(value);
 }
 
 /* "size = %llu", arg1 -> "size = %llu", (uint64)(arg0) */
 static void read_format(struct format *f, const char *at)
 {
 	const char *end = literal_end(at) + 1, *value = end + strspn(end, ", "), *last;
+	char *text;
 
 	while (at < end) {
 		size_t len = *at == '%' ? 1 + strspn(at + 1, "0123456789.-+ #") : strcspn(at, "%");
@@ -101,31 +88,31 @@ static void read_format(struct format *f, const char *at)
 		if (letter == '%' || !*value)
 			continue;
 		last = text_until(value, ",");
-		put_value(f, conversion, value, last);
+		text = bcc_expression(f->text, value, last);
+		put_value(f, conversion, text ? text : "");
+		free(text);
 		value = last + strspn(last, ", ");
 	}
 }
 
 /* The format, and then its values. */
-static int take_format(struct bcc_text *t, const char *at, struct bcc_spec *out)
+static void take_format(struct bcc_text *t, const char *at, struct bcc_spec *out)
 {
 	struct format f = {.text = t};
-	bool made;
 
 	script_text_begin(&f.format);
 	script_text_begin(&f.values);
 	script_text_begin(&f.contains);
 	read_format(&f, at);
-	made = script_text_end(&f.values);
-	if (made)
-		script_put(&f.format, "%s", f.values.text);
-	made &= script_text_end(&f.format) & script_text_end(&f.contains);
+	script_text_end(&f.values);
+	script_put(&f.format, "%s", f.values.text);
+	script_text_end(&f.format);
+	script_text_end(&f.contains);
+	out->format = f.format.text;
 	script_text_free(&f.values);
 	if (!f.any_text)
 		script_text_free(&f.contains);
-	out->format = f.format.text;
 	out->contains = f.contains.text;
-	return made ? 0 : EXIT_FAILED;
 }
 
 int bcc_read(const struct command *c, const char *word, const struct bcc_reading *how,
@@ -145,7 +132,7 @@ int bcc_read(const struct command *c, const char *word, const struct bcc_reading
 	if (!code && *rest == '"' && !literal_end(rest))
 		code = usage_error(c, "'%s': the quote is never closed", word);
 	else if (!code && *rest == '"')
-		code = take_format(&t, rest, out);
+		take_format(&t, rest, out);
 	else if (!code && *rest)
 		code = usage_error(c, "'%s': expected (CONDITION) or \"FORMAT\" at '%s'", word,
 				   rest);
@@ -204,8 +191,7 @@ static int read_values(struct bcc_text *t, const char *types, const char *at,
 		at = end + (*end == ',');
 		free(value);
 	}
-	if (!script_text_end(&list))
-		return EXIT_FAILED;
+	script_text_end(&list);
 	out->values = list.text;
 	if (*at && !strchr(":#", *at))
 		return usage_error(t->command, "'%s' has too many expressions: the limit is %d",
@@ -215,7 +201,7 @@ static int read_values(struct bcc_text *t, const char *types, const char *at,
 
 /* What the start of the function keeps for its end: the time, and parameters as numbers of their
  * types; of a text, the address. The 0 is for $latency alone: a tuple has two parts at least. */
-static int write_kept(const struct bcc_text *t, struct bcc_argdist *out)
+static void write_kept(const struct bcc_text *t, struct bcc_argdist *out)
 {
 	struct script_text kept;
 	char argument[8];
@@ -231,8 +217,8 @@ static int write_kept(const struct bcc_text *t, struct bcc_argdist *out)
 		bcc_put_value(&kept, t, argument, n->type, is_address ? 0 : n->type_len);
 	}
 	script_put(&kept, ")");
-	out->kept = script_text_end(&kept) ? kept.text : NULL;
-	return out->kept ? 0 : EXIT_FAILED;
+	script_text_end(&kept);
+	out->kept = kept.text;
 }
 
 /* "TYPES:EXPRESSIONS:CONDITION#LABEL" after the probe. */
@@ -263,9 +249,9 @@ static int read_parts(struct bcc_text *t, const char *at, struct bcc_argdist *ou
 				   "'%s': $entry() and $latency are for the return of a function: "
 				   "write r:LIBRARY:FUNCTION(...)",
 				   t->word);
-	if (!code && t->is_wrong)
-		return EXIT_USAGE;
-	return !code && t->has_entry ? write_kept(t, out) : code;
+	if (t->has_entry)
+		write_kept(t, out);
+	return !code && t->is_wrong ? EXIT_USAGE : code;
 }
 
 int bcc_read_argdist(const struct command *c, const char *word, const struct bcc_reading *how,
