@@ -55,11 +55,26 @@ void bcc_put_value(struct script_text *out, const struct bcc_text *t, const char
 static void put_expression(struct bcc_text *t, const char *at, const char *end,
 			   struct script_text *out);
 
-static int parameter(const struct bcc_text *t, const char *at, size_t len)
+/* The number of a parameter in the signature, with its type, "const char *"; -1: it has none of
+ * that name. */
+static int find_parameter(const struct bcc_text *t, const char *name, size_t len, const char **type,
+			  size_t *type_len)
 {
-	for (unsigned i = 0; i < t->count; i++)
-		if (len && t->names[i].len == len && !strncmp(t->names[i].at, at, len))
-			return (int)i;
+	const char *at = t->signature;
+
+	for (int index = 0; at && *at && *at != ')' && len; index++) {
+		const char *next = at + strcspn(at, ",)"), *last = next, *first;
+
+		while (last > at && !is_word(last[-1]))
+			last--;
+		for (first = last; first > at && is_word(first[-1]);)
+			first--;
+		*type = at + strspn(at, " \t");
+		*type_len = first > *type ? (size_t)(first - *type) : 0;
+		if ((size_t)(last - first) == len && !strncmp(first, name, len))
+			return index;
+		at = next + (*next == ',');
+	}
 	return -1;
 }
 
@@ -137,27 +152,40 @@ static const char *rewrite_strcmp(struct bcc_text *t, const char *at, struct scr
 	return close + 1;
 }
 
-/* $entry(name): what a parameter was when the function began. */
+/* $entry(name): what a parameter was when the function began, as a number of its type; of a text,
+ * the address. */
 static const char *rewrite_entry(struct bcc_text *t, const char *at, struct script_text *out)
 {
-	const char *close = *at == '(' ? text_until(at + 1, ")") : "";
+	const char *close = *at == '(' ? text_until(at + 1, ")") : "", *type;
+	char argument[16];
+	size_t len;
 	int index;
 
 	if (!*close || !t->map)
 		return NULL;
 	at += 1 + strspn(at + 1, " ");
-	index = parameter(t, at, strcspn(at, " )"));
-	t->has_entry |= index >= 0;
-	t->kept |= 1u << (index < 0 ? BCC_NAMES : index); /* the last: it is in no signature */
-	script_put(out, "@%c_start[tid].%d", t->map, index + 2);
+	index = find_parameter(t, at, strcspn(at, " )"), &type, &len);
+	if (index < 0 && !t->is_wrong) {
+		usage_error(t->command, "'%s': $entry() names a parameter of the signature",
+			    t->word);
+		t->is_wrong = true;
+	}
+	if (index < 0)
+		return close + 1;
+	snprintf(argument, sizeof(argument), "arg%d", index);
+	script_put(&t->kept, ", ");
+	bcc_put_value(&t->kept, t, argument, type, memchr(type, '*', len) ? 0 : len);
+	script_put(out, "@%c_start[tid].%u", t->map, ++t->kept_count);
 	return close + 1;
 }
 
+/* Nanoseconds since the start. The 0 makes a tuple of it, which has two parts at least. */
 static const char *rewrite_latency(struct bcc_text *t, const char *at, struct script_text *out)
 {
 	if (!t->map)
 		return NULL;
-	t->has_entry = true;
+	script_put(&t->kept, ", 0");
+	t->kept_count++;
 	script_put(out, "(nsecs - @%c_start[tid].0)", t->map);
 	return at;
 }
@@ -196,9 +224,9 @@ static const char *rewrite(struct bcc_text *t, const char *at, size_t len, struc
 static const char *put_token(struct bcc_text *t, const char *at, size_t len,
 			     struct script_text *out)
 {
-	const char *after = rewrite(t, at, len, out);
-	int index = parameter(t, at, len);
-	const struct bcc_name *n = index < 0 ? NULL : &t->names[index];
+	const char *after = rewrite(t, at, len, out), *type;
+	size_t type_len;
+	int index = find_parameter(t, at, len, &type, &type_len);
 	char *end = NULL;
 	long number = t->type && len < 8 && !strncmp(at, "arg", 3) ? strtol(at + 3, &end, 10) : 0;
 
@@ -206,10 +234,10 @@ static const char *put_token(struct bcc_text *t, const char *at, size_t len,
 		return after;
 	after = at + len;
 	/* The address of a struct: "ts->tv_nsec" needs its type. */
-	if (n && !strncmp(after, "->", 2) && memchr(n->type, '*', n->type_len))
-		script_put(out, "((%.*s)arg%d)", (int)n->type_len, n->type, index);
-	else if (n || (number > 0 && end == after))
-		script_put(out, "arg%ld", n ? index : number - 1);
+	if (index >= 0 && !strncmp(after, "->", 2) && memchr(type, '*', type_len))
+		script_put(out, "((%.*s)arg%d)", (int)type_len, type, index);
+	else if (index >= 0 || (number > 0 && end == after))
+		script_put(out, "arg%ld", index >= 0 ? index : number - 1);
 	else
 		script_put(out, "%.*s", (int)len, at);
 	return after;
@@ -286,34 +314,13 @@ static int read_probe(struct bcc_text *t, size_t len, struct bcc_spec *out)
 	return out->probe && out->function ? 0 : EXIT_FAILED;
 }
 
-/* The parameters after a '('. */
-static void read_signature(struct bcc_text *t, const char *at)
-{
-	while (*at && *at != ')' && t->count < BCC_NAMES) {
-		const char *first, *last = at + strcspn(at, ",)"), *next = last + (*last == ',');
-
-		while (last > at && !is_word(last[-1]))
-			last--;
-		for (first = last; first > at && is_word(first[-1]);)
-			first--;
-		at += strspn(at, " \t");
-		t->names[t->count++] = (struct bcc_name){
-			.at = first,
-			.len = (size_t)(last - first),
-			.type = at,
-			.type_len = first > at ? (size_t)(first - at) : 0,
-		};
-		at = next;
-	}
-}
-
 int bcc_read_head(struct bcc_text *t, size_t len, struct bcc_spec *out, const char **rest)
 {
 	const char *at = t->word + len;
 	int code = read_probe(t, len, out);
 
 	if (!code && *at == '(') {
-		read_signature(t, at + 1);
+		t->signature = at + 1;
 		at = text_until(at + 1, ")");
 		if (!*at++)
 			return usage_error(t->command, "'%s': the '(' is never closed", t->word);

@@ -7,27 +7,19 @@
 #include "bcc/word.h"
 #include "script_text.h"
 
-#define BCC_NAMES 12
-
-/* A parameter in a signature: "const char *path". */
-struct bcc_name {
-	const char *at; /* "path" */
-	size_t len;
-	const char *type; /* "const char *" */
-	size_t type_len;
-};
-
 struct bcc_text {
 	const struct command *command;
 	const char *word;
 	const struct bcc_reading *how;
-	struct bcc_name names[BCC_NAMES];
-	unsigned count;
-	char type;	/* of the probe, as in struct bcc_spec */
-	char map;	/* of argdist: a letter for the maps that keep what a start has */
-	bool has_entry; /* an expression has $entry() or $latency */
-	unsigned kept;	/* bits: parameters that $entry() names */
-	bool is_wrong;	/* there was a message */
+	const char *signature; /* "char *path, int flags)"; NULL: there is none */
+	char type;	       /* of the probe, as in struct bcc_spec */
+	bool is_wrong;	       /* there was a message */
+	/* Of argdist: a letter for the map @a_start, which has for each thread what the start of
+	 * the function keeps. It is what $latency and $entry() have put here, ", 0, (int)(arg1)",
+	 * after the time, and there are so many of them. */
+	char map;
+	struct script_text kept;
+	unsigned kept_count;
 };
 
 /* The probe in the first `len` bytes of the word, and the signature after it. *rest: what follows.

@@ -204,36 +204,31 @@ static int take_match(void *arg, const char *probe)
 	return 0;
 }
 
+/* As Python's re.match(): the expression begins where the name begins. */
 static int write_matches(struct matches *m, const struct command *c, const struct bcc_run *r,
 			 const char *pattern, const char *expression)
 {
 	struct nopal_trace_options options = r->run.options;
 	struct nopal_diag *d = nopal_diag_new();
-	int code = 0;
+	char *anchored = NULL, message[200];
+	int code = 0, err = asprintf(&anchored, "^(%s)", expression) < 0
+				    ? REG_ESPACE
+				    : regcomp(&m->expression, anchored, REG_EXTENDED | REG_NOSUB);
 
 	options.size = sizeof(options);
 	options.command = NULL;
-	if (nopal_trace_list(pattern, &options, take_match, m, d) < 0)
+	regerror(err, &m->expression, message, sizeof(message));
+	if (err)
+		code = usage_error(c, "'%s' is not a regular expression: %s", expression, message);
+	else if (nopal_trace_list(pattern, &options, take_match, m, d) < 0)
 		code = show_messages(d);
 	else if (!m->any)
 		code = usage_error(c, "no probe of '%s' matches '%s'", pattern, expression);
-	nopal_diag_free(d);
-	return code;
-}
-
-/* As Python's re.match(): it begins where the name begins. */
-static int compile(regex_t *out, const struct command *c, const char *expression)
-{
-	char *anchored = NULL, message[200];
-	int err = asprintf(&anchored, "^(%s)", expression) < 0
-			  ? REG_ESPACE
-			  : regcomp(out, anchored, REG_EXTENDED | REG_NOSUB);
-
-	free(anchored);
 	if (!err)
-		return 0;
-	regerror(err, out, message, sizeof(message));
-	return usage_error(c, "'%s' is not a regular expression: %s", expression, message);
+		regfree(&m->expression);
+	nopal_diag_free(d);
+	free(anchored);
+	return code;
 }
 
 /* In "c:(read|write)$" the regular expression is after the last colon that is before a bracket; all
@@ -262,12 +257,10 @@ int bcc_write_probes(struct script_text *t, const struct command *c, const struc
 	*type = s.type;
 	if (!code && s.format)
 		code = usage_error(c, "'%s' has a format: nopal trace takes one", word);
-	if (!code && every && !(code = compile(&m.expression, c, expression))) {
+	if (!code && every)
 		code = write_matches(&m, c, r, s.probe, expression);
-		regfree(&m.expression);
-	} else if (!code) {
+	else if (!code)
 		put_probe(t, s.probe, of_return);
-	}
 	script_put(t, "\n");
 	bcc_free(&s);
 	free(every);

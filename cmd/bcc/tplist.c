@@ -21,21 +21,13 @@ struct tplist {
 	unsigned shown;
 };
 
+/* -v, -vv */
 static const char *take_more(void *at, const struct option *o, const char *value)
 {
 	(void)o;
 	(void)value;
 	++*(unsigned *)at;
 	return NULL;
-}
-
-/* As in bcc, a filter is about the whole name. */
-static bool is_wanted(struct tplist *l, const char *name)
-{
-	bool wanted = !l->filter || !fnmatch(l->filter, name, 0);
-
-	l->shown += wanted;
-	return wanted;
 }
 
 /* ---- arguments */
@@ -97,36 +89,40 @@ static void show_argument(const struct nopal_site *site, unsigned n)
 
 /* ---- probes */
 
-/* "PATH PROVIDER:NAME", or with -v what is at its `count` sites. */
-static void show_probe(const struct tplist *l, const struct list_row *rows, size_t count,
-		       const char *path, const char *name)
+/* As in bcc, a filter is about the whole name. */
+static bool is_wanted(struct tplist *l, const char *name)
 {
-	const struct nopal_site *first = rows->site;
+	bool wanted = !l->filter || !fnmatch(l->filter, name, 0);
 
-	if (!l->verbose)
-		printf("%s %s\n", path, name);
-	else
-		printf("%s [sema 0x%llx]\n", name, (unsigned long long)nopal_site_semaphore(first));
-	if (l->verbose == 1)
-		printf("  %zu location(s)\n  %u argument(s)\n", count, nopal_site_arg_count(first));
-	for (size_t i = 0; l->verbose > 1 && i < count; i++) {
-		printf("  location #%zu %s 0x%llx\n", i + 1, path,
-		       (unsigned long long)nopal_site_location(rows[i].site));
-		for (unsigned n = 0; n < nopal_site_arg_count(rows[i].site); n++)
-			show_argument(rows[i].site, n);
-	}
+	l->shown += wanted;
+	return wanted;
 }
 
-static void show_wanted(struct tplist *l, const struct list_row *rows, size_t count)
+static void show_location(const struct nopal_site *site, size_t number, const char *path)
+{
+	printf("  location #%zu %s 0x%llx\n", number, path,
+	       (unsigned long long)nopal_site_location(site));
+	for (unsigned n = 0; n < nopal_site_arg_count(site); n++)
+		show_argument(site, n);
+}
+
+/* "PATH PROVIDER:NAME", or with -v what is at its `count` sites. */
+static void show_probe(struct tplist *l, const struct list_row *rows, size_t count)
 {
 	const struct nopal_site *first = rows->site;
 	char *whole = NULL, *name, *path = nopal_escaped(nopal_site_file(first));
 
 	if (asprintf(&whole, "%s:%s", nopal_site_provider(first), nopal_site_name(first)) < 0)
 		whole = NULL;
-	name = whole ? nopal_escaped(whole) : NULL;
-	if (name && path && is_wanted(l, whole))
-		show_probe(l, rows, count, path, name);
+	name = whole && is_wanted(l, whole) ? nopal_escaped(whole) : NULL;
+	if (name && path && !l->verbose)
+		printf("%s %s\n", path, name);
+	else if (name)
+		printf("%s [sema 0x%llx]\n", name, (unsigned long long)nopal_site_semaphore(first));
+	if (name && l->verbose == 1)
+		printf("  %zu location(s)\n  %u argument(s)\n", count, nopal_site_arg_count(first));
+	for (size_t i = 0; name && path && l->verbose > 1 && i < count; i++)
+		show_location(rows[i].site, i + 1, path);
 	free(whole);
 	free(name);
 	free(path);
@@ -140,7 +136,7 @@ static void show(struct tplist *l, const struct nopal_sites *probes)
 	for (size_t i = 1; rows && i <= count; i++) {
 		if (i < count && list_same_probe(rows[first].site, rows[i].site))
 			continue;
-		show_wanted(l, rows + first, i - first);
+		show_probe(l, rows + first, i - first);
 		first = i;
 	}
 	free(rows);

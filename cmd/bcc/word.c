@@ -199,28 +199,6 @@ static int read_values(struct bcc_text *t, const char *types, const char *at,
 	return 0;
 }
 
-/* What the start of the function keeps for its end: the time, and parameters as numbers of their
- * types; of a text, the address. The 0 is for $latency alone: a tuple has two parts at least. */
-static void write_kept(const struct bcc_text *t, struct bcc_argdist *out)
-{
-	struct script_text kept;
-	char argument[8];
-
-	script_text_begin(&kept);
-	script_put(&kept, "(nsecs, 0");
-	for (unsigned i = 0; i < t->count; i++) {
-		const struct bcc_name *n = &t->names[i];
-		bool is_address = memchr(n->type, '*', n->type_len);
-
-		snprintf(argument, sizeof(argument), t->kept & 1u << i ? "arg%u" : "0", i);
-		script_put(&kept, ", ");
-		bcc_put_value(&kept, t, argument, n->type, is_address ? 0 : n->type_len);
-	}
-	script_put(&kept, ")");
-	script_text_end(&kept);
-	out->kept = kept.text;
-}
-
 /* "TYPES:EXPRESSIONS:CONDITION#LABEL" after the probe. */
 static int read_parts(struct bcc_text *t, const char *at, struct bcc_argdist *out)
 {
@@ -241,16 +219,11 @@ static int read_parts(struct bcc_text *t, const char *at, struct bcc_argdist *ou
 			out->at.filter =
 				bcc_expression(t, condition + 1, text_until(condition + 1, ":#"));
 	}
-	if (!code && t->kept >> BCC_NAMES)
-		return usage_error(t->command, "'%s': $entry() names a parameter of the signature",
-				   t->word);
-	if (!code && t->has_entry && t->type != 'r')
+	if (!code && t->kept_count && t->type != 'r')
 		return usage_error(t->command,
 				   "'%s': $entry() and $latency are for the return of a function: "
 				   "write r:LIBRARY:FUNCTION(...)",
 				   t->word);
-	if (t->has_entry)
-		write_kept(t, out);
 	return !code && t->is_wrong ? EXIT_USAGE : code;
 }
 
@@ -270,5 +243,14 @@ int bcc_read_argdist(const struct command *c, const char *word, const struct bcc
 		code = usage_error(c, "'%s': begin with p:, r:, t: or u:", word);
 	if (!code && *rest && *rest != ':' && *rest != '#')
 		code = usage_error(c, "'%s': expected ':' at '%s'", word, rest);
-	return code ? code : read_parts(&t, rest, out);
+	script_text_begin(&t.kept);
+	script_put(&t.kept, "(nsecs");
+	if (!code)
+		code = read_parts(&t, rest, out);
+	script_put(&t.kept, ")");
+	script_text_end(&t.kept);
+	if (!t.kept_count)
+		script_text_free(&t.kept);
+	out->kept = t.kept.text;
+	return code;
 }
