@@ -21,4 +21,11 @@ void probe_word_write(struct script_text *t, const char *word, bool of_process);
 /* Does a script know its first part as a type of probes? */
 bool probe_word_is_typed(const char *word);
 
+/* The first part of a probe as bcc's tools have it, and what a script has before the library. */
+struct probe_letter {
+	char letter;
+	const char *type, *of_kernel; /* there is no library: a function of the kernel */
+};
+const struct probe_letter *probe_letter(char letter); /* NULL: it is none of p, r, t and u */
+
 #endif

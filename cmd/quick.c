@@ -80,11 +80,13 @@ static int take_words(const struct command *c, struct quick *q, char **words, in
 				   : "no probe given");
 	if (kind->needs_expression && !q->what)
 		return usage_error(c, "no expression given: write %s PROBE EXPRESSION", c->self);
-	q->is_bcc = !kind->has_map && bcc_trace_is(q->specs, q->spec_count);
-	for (int i = 0; i < q->spec_count && kind->has_map; i++)
-		if (q->specs[i].format)
+	q->is_bcc = !kind->has_map;
+	for (int i = 0; i < q->spec_count; i++) {
+		q->is_bcc &= q->specs[i].bcc.type != 0;
+		if (kind->has_map && q->specs[i].format)
 			return usage_error(c, "'%s' is a format: nopal trace takes one",
 					   q->specs[i].format);
+	}
 	if (kind->has_map)
 		return 0;
 	/* bcc has it so, but fingers know it from head(1). */
@@ -202,7 +204,6 @@ static int run_quick(const struct command *c, char **argv)
 
 /* clang-format off */
 #define AT(member) offsetof(struct quick, member)
-#define AT_BCC(member) AT(bcc.member)
 #define OPTION_SCOPE    SCOPE_OPTIONS(struct quick, scope)
 #define OPTION_DURATION {"-d", NULL,             "TIME",    take_duration, AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m (default: on ^C or when COMMAND ends)"}
 #define OPTION_INTERVAL {"-i", NULL,             "TIME",    take_duration, AT(interval),    "print the results every TIME, and start again from 0"}, \
@@ -243,7 +244,13 @@ static const struct option trace_options[] = {
 	{NULL, "--cgroup-path", "PATH", take_text, AT(scope.cgroup), NULL},
 	{"-f", "--format", "text|json|folded|csv", take_form, 0, "set the output format"},
 	{NULL, "--msg-filter", "TEXT", take_text,  AT(bcc.filter), NULL},
-	BCC_TRACE_OPTIONS(AT_BCC),
+	{"-u", "--unix-timestamp", NULL, take_flag,       AT(bcc.unix_time), NULL},
+	{"-C", "--print_cpu",    NULL,   take_flag,       AT(bcc.cpu),       NULL},
+	{"-a", "--address",      NULL,   take_flag,       AT(bcc.address),   NULL},
+	{"-A", "--aggregate",    NULL,   take_flag,       AT(bcc.aggregate), NULL},
+	{"-Z", "--string-size", "BYTES", take_count,      AT(bcc.text_size), NULL},
+	{"-B", "--bin_cmp",      NULL,   take_flag,       AT(bcc.binary),    NULL},
+	{"-I", "--include",     "FILE",  bcc_take_header, AT(bcc.headers),   NULL},
 	{"-b", "--buffer-pages", "PAGES", take_count,   AT(pages),        NULL},
 	{"-v", "--verbose",      NULL,    take_flag,    AT(run.script_first), NULL},
 	{"-S", "--include-self", NULL,    take_nothing, 0,                NULL},

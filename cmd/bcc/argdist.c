@@ -45,7 +45,7 @@ static int check(struct bcc_run *r, const struct command *c)
 	if (r->word_count)
 		return usage_error(c, "'%s' follows neither -C nor -H", r->words[0]);
 	r->word_count = ((struct argdist *)r)->count;
-	return 0;
+	return r->word_count ? 0 : usage_error(c, "nothing to count: give -C or -H");
 }
 
 /* ---- the script */
@@ -212,7 +212,6 @@ const struct command command_argdist = {
 	.run = run_argdist,
 	.detail =
 		&(const struct bcc_tool){
-			.missing = "nothing to count: give -C or -H",
 			.check = check,
 			.write = write_spec,
 			.print = print,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probe_word.h"
 #include "spec.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -278,37 +279,27 @@ char *bcc_expression(struct bcc_text *t, const char *at, const char *end)
 
 /* ---- probes */
 
-/* What a script writes before the library; a function without one is the kernel's. */
-static const struct type {
-	char letter;
-	const char *type, *of_kernel;
-} types[] = {
-	/* clang-format off */
-	{'u', "usdt:",      "usdt:*:*"},  {'t', "tracepoint:", "tracepoint:"},
-	{'r', "uretprobe:", "kretprobe"}, {'p', "uprobe:",     "kprobe"},
-	{0,   "",           ""}, /* in another form: as it is */
-	/* clang-format on */
-};
-
-/* "p:LIB:NAME", "LIB:NAME", "::NAME", "NAME". */
+/* "p:LIB:NAME", "LIB:NAME", "::NAME", "NAME"; what has another form stays as it is. */
 static int read_probe(struct bcc_text *t, size_t len, struct bcc_spec *out)
 {
 	const char *at = t->word, *end = at + len, *last = memrchr(at, ':', len), *name;
 	const char *colon = memchr(at, ':', len);
 	const char *second = colon ? memchr(colon + 1, ':', (size_t)(end - colon) - 1) : NULL;
 	char letter = colon && colon > at ? *at : 'p';
-	bool is_typed = second && colon - at <= 1 && memchr("purt", letter, 4);
+	bool is_typed = second && colon - at <= 1 && probe_letter(letter);
 	bool is_function = t->how->is_function || !strncmp(at, "c:", 2);
-	const struct type *type = types;
+	const struct probe_letter *type;
 
 	t->type = out->type = is_typed ? letter : !colon || (!second && is_function) ? 'p' : 0;
-	while (type->letter != t->type)
-		type++;
+	type = probe_letter(t->type);
 	/* bcc's column FUNC has the provider, too. */
 	name = t->type == 'u' ? second + 1 : last ? last + 1 : at;
 	out->function = strndup(name, (size_t)(end - name));
 	at = is_typed ? colon + 1 : at;
-	if (asprintf(&out->probe, "%s%s%.*s", !colon || *at == ':' ? type->of_kernel : type->type,
+	if (asprintf(&out->probe, "%s%s%.*s",
+		     !type		    ? ""
+		     : !colon || *at == ':' ? type->of_kernel
+					    : type->type,
 		     colon ? "" : ":", (int)(end - at), at) < 0)
 		out->probe = NULL;
 	return out->probe && out->function ? 0 : EXIT_FAILED;

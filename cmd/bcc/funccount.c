@@ -52,10 +52,7 @@ const struct command command_funccount = {
 	.run = bcc_run_command,
 	.detail =
 		&(const struct bcc_tool){
-			.missing = "no function given, such as c:malloc",
-			.map = "@",
 			.heading = "FUNC                                    COUNT\n",
-			.probes_per_name = 1,
 			.write = write_word,
 			.print_row = print_row,
 		},

@@ -108,10 +108,8 @@ const struct command command_funclatency = {
 	.run = bcc_run_command,
 	.detail =
 		&(const struct bcc_tool){
-			.missing = "no function given, such as c:read",
 			.map = "@times",
-			.heading = "",
-			.probes_per_name = 2, /* a function has a start and an end */
+			.has_returns = true,
 			.check = check,
 			.write = write_word,
 			.print_row = print_row,

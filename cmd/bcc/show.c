@@ -55,13 +55,13 @@ static void print_rows(struct bcc_run *r, struct nopal_trace *t, FILE *out)
 {
 	char text[TIME_TEXT];
 
-	tally_update(&r->tally, t, r->tool->map);
+	tally_update(&r->tally, t, r->tool->map ? r->tool->map : "@");
 	if (r->rest && !tally_has_news(&r->tally))
 		return;
 	bcc_sort(&r->tally);
 	if (!r->folded)
 		fprintf(out, r->clock ? "\n%s\n" : "\n", time_text("%H:%M:%S", text));
-	fputs(r->tool->heading, out);
+	fputs(r->tool->heading ? r->tool->heading : "", out);
 	for (size_t i = 0; i < r->tally.count; i++)
 		if (r->tally.rows[i].count)
 			r->tool->print_row(r, &r->tally.rows[i], out);
@@ -73,7 +73,7 @@ static void print_rows(struct bcc_run *r, struct nopal_trace *t, FILE *out)
 static void print_begin(const struct bcc_run *r, struct nopal_trace *t, FILE *out)
 {
 	fprintf(out, "Tracing %u functions for \"",
-		nopal_trace_probe_count(t) / r->tool->probes_per_name);
+		nopal_trace_probe_count(t) / (r->tool->has_returns ? 2 : 1));
 	for (int i = 0; i < r->word_count; i++)
 		fprintf(out, "%s%s", i ? " " : "", r->words[i]);
 	fputs("\"... Hit Ctrl-C to end.\n", out);
@@ -86,7 +86,7 @@ static void watch(void *arg, struct nopal_trace *t, FILE *out, bool over)
 	struct bcc_run *r = arg;
 	uint64_t now = run_clock();
 	bool all = r->times && r->shown >= r->times;
-	bool is_quiet = !r->tool->probes_per_name || r->folded || r->run.quiet;
+	bool is_quiet = r->tool->print || r->folded || r->run.quiet;
 
 	if (!r->begun) {
 		r->begun = true;
@@ -128,7 +128,7 @@ static int check(struct bcc_run *r, const struct command *c)
 	if (!code && r->tool->check)
 		code = r->tool->check(r, c);
 	if (!code && !r->word_count)
-		code = usage_error(c, "%s", r->tool->missing);
+		code = usage_error(c, "no function given, such as c:malloc");
 	return code;
 }
 

@@ -35,10 +35,9 @@ struct bcc_run {
 };
 
 struct bcc_tool {
-	const char *missing;	  /* when there is no word */
-	const char *map;	  /* that is shown */
-	const char *heading;	  /* above the rows */
-	unsigned probes_per_name; /* of "Tracing 3 functions"; 0: that is not printed */
+	const char *map;     /* that is shown; NULL: "@" */
+	const char *heading; /* above its rows; NULL: nothing */
+	bool has_returns;    /* a function has a second probe */
 	/* Look at options and words. 0, or an exit code after a message; NULL: nothing to do. */
 	int (*check)(struct bcc_run *r, const struct command *c);
 	/* Write the clauses of a word. 0, or an exit code after a message. */
@@ -46,7 +45,7 @@ struct bcc_tool {
 	void (*print_row)(const struct bcc_run *r, const struct tally_row *row, FILE *out);
 	/* After the rows; NULL: nothing. */
 	void (*print_end)(struct bcc_run *r, struct nopal_trace *t, FILE *out);
-	/* NULL: the map's rows in the order of their counts. */
+	/* All results, without "Tracing..."; NULL: the map's rows in the order of their counts. */
 	void (*print)(struct bcc_run *r, struct nopal_trace *t, FILE *out);
 };
 

@@ -5,20 +5,11 @@
 
 /* ---- frames: lines of "    7f3b12 main+0x12 [prog]" */
 
+/* Without its file, and without the offset if that is not shown. */
 struct frame {
-	const char *address,
-		*name; /* name: without its file, and its offset if that is not shown */
+	const char *address, *name;
 	int address_len, name_len;
 };
-
-/* Where `text` begins for the last time in [at, end); NULL: nowhere. */
-static const char *find_last(const char *at, const char *end, const char *text)
-{
-	while (end-- > at)
-		if (!strncmp(end, text, strlen(text)))
-			return end;
-	return NULL;
-}
 
 /* The frame in the line at *at, which moves to the next line; false: there is none. */
 static bool next_frame(const char **at, bool offsets, struct frame *out)
@@ -29,10 +20,14 @@ static bool next_frame(const char **at, bool offsets, struct frame *out)
 
 	*at = end;
 	*out = (struct frame){line, name + (*name == ' '), (int)(name - line), 0};
-	last = end > name && end[-1] == ']' ? find_last(out->name + 1, end, " [") : NULL;
-	end = last ? last : end;
-	last = offsets ? NULL : find_last(out->name, end, "+0x");
-	out->name_len = (int)((last ? last : end) - out->name);
+	name = out->name;
+	last = end > name && end[-1] == ']' ? memrchr(name, '[', (size_t)(end - name)) : NULL;
+	if (last && last > name + 1 && last[-1] == ' ')
+		end = last - 1;
+	last = offsets ? NULL : memrchr(name, '+', (size_t)(end - name));
+	if (last && !strncmp(last, "+0x", 3))
+		end = last;
+	out->name_len = (int)(end - name);
 	return *line;
 }
 
@@ -136,10 +131,6 @@ const struct command command_stackcount = {
 	.run = bcc_run_command,
 	.detail =
 		&(const struct bcc_tool){
-			.missing = "no function given, such as c:malloc",
-			.map = "@",
-			.heading = "",
-			.probes_per_name = 1,
 			.check = check,
 			.write = write_word,
 			.print_row = print_row,

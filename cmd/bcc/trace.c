@@ -65,14 +65,6 @@ int bcc_trace_check(const struct command *c, const struct bcc_columns *b, bool i
 
 /* ---- columns */
 
-bool bcc_trace_is(const struct spec *specs, int count)
-{
-	for (int i = 0; i < count; i++)
-		if (!specs[i].bcc.type)
-			return false;
-	return count;
-}
-
 /* The time in bcc's columns: a title, a format, and the values for it. */
 static const struct moment {
 	const char *title, *format, *values;

@@ -26,17 +26,6 @@ struct bcc_columns {
 	struct bcc_headers headers;	/* -I */
 };
 
-/* Rows for a struct bcc_columns that is a member at `at` of the command's struct. */
-/* clang-format off */
-#define BCC_TRACE_OPTIONS(at) \
-	{"-u", "--unix-timestamp", NULL,    take_flag,       at(unix_time), NULL}, \
-	{"-C", "--print_cpu",      NULL,    take_flag,       at(cpu),       NULL}, \
-	{"-a", "--address",        NULL,    take_flag,       at(address),   NULL}, \
-	{"-A", "--aggregate",      NULL,    take_flag,       at(aggregate), NULL}, \
-	{"-Z", "--string-size",    "BYTES", take_count,      at(text_size), NULL}, \
-	{"-B", "--bin_cmp",        NULL,    take_flag,       at(binary),    NULL}, \
-	{"-I", "--include",        "FILE",  bcc_take_header, at(headers),   NULL}
-/* clang-format on */
 take_fn bcc_take_header;
 /* As lines of a script; they come first. */
 void bcc_write_headers(struct script_text *t, const struct bcc_headers *h);
@@ -44,8 +33,6 @@ void bcc_write_headers(struct script_text *t, const struct bcc_headers *h);
  * code after a message. */
 int bcc_trace_check(const struct command *c, const struct bcc_columns *b, bool is_bcc, long most);
 
-/* Are these all words of bcc's? */
-bool bcc_trace_is(const struct spec *specs, int count);
 /* "TIME     CPU PID     TID     COMM            FUNC             -" and a newline; the caller frees
  * it. */
 char *bcc_trace_header(const struct bcc_columns *b, const struct spec *specs, int count);

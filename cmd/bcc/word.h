@@ -12,8 +12,7 @@ struct bcc_spec {
 	char *filter;	/* "(arg0 != 0)"; NULL: none */
 	char *format;	/* "\"start %x\", (uint64)(arg2)"; NULL: none */
 	char *function; /* what bcc shows in the column FUNC: "pthread_create" */
-	char *contains; /* "strcontains(str(arg0), "x")": does a text that %s shows? NULL: none is
-			 */
+	char *contains; /* "strcontains(str(arg0), "x")", of what %s shows; NULL: nothing */
 	char type;	/* p r t u; 0: a probe in a form of our own */
 };
 
@@ -42,8 +41,8 @@ struct bcc_argdist {
 	char *values;		 /* "arg0, str(arg1)"; NULL: calls, or the result */
 	char *names[BCC_VALUES]; /* of the values, as they were typed */
 	unsigned count;		 /* of these */
-	char *kept;	   /* "(nsecs, 0, arg0)": what the function's start keeps; NULL: nothing */
-	const char *label; /* in the word; NULL: none */
+	char *kept;		 /* "(nsecs, arg0)", what the start keeps; NULL: nothing */
+	const char *label;	 /* in the word; NULL: none */
 };
 
 /* `map`: a letter for the names of maps that belong to this spec alone. */
