@@ -14,9 +14,9 @@ struct bcc_text {
 	const char *signature; /* "char *path, int flags)"; NULL: there is none */
 	char type;	       /* of the probe, as in struct bcc_spec */
 	bool is_wrong;	       /* there was a message */
-	/* Of argdist: a letter for the map @a_start, which has for each thread what the start of
-	 * the function keeps. It is what $latency and $entry() have put here, ", 0, (int)(arg1)",
-	 * after the time, and there are so many of them. */
+	/* Of argdist: the letter of the map @a_start, which has for each thread what the start of
+	 * the function keeps: the time, and `kept_count` values that $latency and $entry() have put
+	 * here, ", 0, (int)(arg1)". */
 	char map;
 	struct script_text kept;
 	unsigned kept_count;
