@@ -23,7 +23,7 @@ static const struct columns elapsed_columns = {
 
 static const struct columns *columns_of(const struct quick *q)
 {
-	return q->elapsed ? &elapsed_columns : &clock_columns;
+	return q->bcc.elapsed ? &elapsed_columns : &clock_columns;
 }
 
 const char *quick_header(const struct quick *q)
@@ -142,7 +142,7 @@ static void write_times(struct script_text *t, struct quick *q)
 	if (q->interval) {
 		put_interval(t, q->interval);
 		script_put(t, "\n{\n\t");
-		if (q->wall)
+		if (q->bcc.clock)
 			script_put(t, "time(\"%%H:%%M:%%S\\n\");\n\t");
 		put_print(t, q);
 		script_put(t, "\tclear(@);\n");
@@ -186,7 +186,7 @@ int quick_write_script(struct script_text *t, const struct command *c, struct qu
 	script_text_begin(t);
 	if (q->times)
 		script_put(t, "config = { print_maps_on_exit = false }\n");
-	bcc_write_headers(t, &q->bcc.headers);
+	script_put(t, "%s", q->bcc.headers ? q->bcc.headers : "");
 	for (int i = 0; i < q->spec_count && !code; i++)
 		code = write_clause(t, c, q, &q->specs[i]);
 	if (kind->has_map)

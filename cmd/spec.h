@@ -27,7 +27,8 @@ struct spec {
  *   literal = a word that begins with a quote: the format and the values of a printf
  *   format  = a word with a '%', without quotes; as many words follow as it shows values
  *
- * A word may also be one of bcc's, see bcc.h: of trace, "u:LIB:NAME" is, unless a format follows.
+ * A word may also be one of bcc's, see bcc/word.h: of trace, "u:LIB:NAME" is, unless a format
+ * follows.
  *
  * The number of specs in *out, for spec_free(), or -1 after a message of `c`. Words of *out are
  * those of `words`. */

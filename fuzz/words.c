@@ -48,10 +48,11 @@ bool parse_number(const char *text, long low, long *out)
 }
 
 /* Of options.c, for words that are no options. */
-const char *take_count(void *at, const struct option *o, const char *value)
+const char *take_line(void *at, const struct option *o, const char *value)
 {
+	(void)at;
 	(void)o;
-	return parse_number(value, 1, at) ? NULL : "a number of at least 1";
+	return value;
 }
 
 /* Every piece that the script says is one of a word is. */
@@ -95,6 +96,7 @@ static void read_specs(char **words, int count, unsigned mode)
 		.clock = mode & 4, .user_stack = mode & 8, .filter = "x"};
 	unsigned before = messages;
 	struct spec *list = NULL;
+	char header[BCC_HEADER];
 	int n = spec_read(&command, words, count, &how, &list);
 
 	if (n < 0 && messages == before)
@@ -102,7 +104,7 @@ static void read_specs(char **words, int count, unsigned mode)
 	for (int i = 0; i < n; i++)
 		write_spec(&list[i], &columns);
 	if (n > 0)
-		free(bcc_trace_header(&columns, list, n));
+		bcc_trace_header(&columns, list, n, header);
 	spec_free(list, n);
 }
 

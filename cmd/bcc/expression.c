@@ -11,7 +11,7 @@
 #include "spec.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
-#define BYTES_MOST   64 /* of STRCMP() with -B */
+#define BYTES_MOST   64 /* of STRCMP() with -B; a message says so */
 
 static bool is_word(char c)
 {
@@ -124,6 +124,14 @@ static size_t put_literal(const char *at, const char *end, struct script_text *o
 	return count;
 }
 
+/* One message about a word is enough. */
+static void complain(struct bcc_text *t, const char *message)
+{
+	if (!t->is_wrong)
+		usage_error(t->command, "'%s': %s", t->word, message);
+	t->is_wrong = true;
+}
+
 /* Each of these writes what stands for a token and the bracket that follows it, and returns what
  * is after them; NULL: it is not that. */
 typedef const char *rewrite_fn(struct bcc_text *t, const char *at, struct script_text *out);
@@ -143,13 +151,9 @@ static const char *rewrite_strcmp(struct bcc_text *t, const char *at, struct scr
 	script_put(out, is_binary ? ", " : "), ");
 	count = is_binary ? put_bytes(at + 1, out) : put_literal(at + 1, comma, out);
 	script_put(out, ", %zu) == 0)", count);
-	if (is_binary && !count && !t->is_wrong) {
-		usage_error(t->command,
-			    "'%s': with -B, STRCMP() needs up to %d bytes in braces, such as "
-			    "\"{0x61, 0x62, 0}\", of which the last is not compared",
-			    t->word, BYTES_MOST);
-		t->is_wrong = true;
-	}
+	if (is_binary && !count)
+		complain(t, "with -B, STRCMP() needs up to 64 bytes in braces, such as "
+			    "\"{0x61, 0x62, 0}\", of which the last is not compared");
 	return close + 1;
 }
 
@@ -166,13 +170,10 @@ static const char *rewrite_entry(struct bcc_text *t, const char *at, struct scri
 		return NULL;
 	at += 1 + strspn(at + 1, " ");
 	index = find_parameter(t, at, strcspn(at, " )"), &type, &len);
-	if (index < 0 && !t->is_wrong) {
-		usage_error(t->command, "'%s': $entry() names a parameter of the signature",
-			    t->word);
-		t->is_wrong = true;
-	}
-	if (index < 0)
+	if (index < 0) {
+		complain(t, "$entry() names a parameter of the signature");
 		return close + 1;
+	}
 	snprintf(argument, sizeof(argument), "arg%d", index);
 	script_put(&t->kept, ", ");
 	bcc_put_value(&t->kept, t, argument, type, memchr(type, '*', len) ? 0 : len);

@@ -3,21 +3,10 @@
 
 #include "bcc/show.h"
 
-/* "malloc" of "malloc", "word" of "usdt:/bin/tick:tick:word", "sched:sched_switch" of a tracepoint
- */
-static const char *shown_name(const char *key)
-{
-	const char *last = strrchr(key, ':');
-
-	if (!strncmp(key, "tracepoint:", 11))
-		return key + 11;
-	return last ? last + 1 : key;
-}
-
 static void print_row(const struct bcc_run *r, const struct tally_row *row, FILE *out)
 {
 	(void)r;
-	fprintf(out, "%-36s %8llu\n", shown_name(row->key), (unsigned long long)row->count);
+	fprintf(out, "%-36s %8llu\n", bcc_probe_name(row->key), (unsigned long long)row->count);
 }
 
 static int write_word(struct bcc_run *r, const struct command *c, int word, struct script_text *t)

@@ -144,20 +144,14 @@ static int run_text(struct bcc_run *r, const struct command *c, const struct scr
 	return run_script(t->text, &r->run);
 }
 
-int bcc_run(struct bcc_run *r, const struct command *c, char **argv)
+static int run(struct bcc_run *r, const struct command *c)
 {
 	struct script_text text;
-	int code;
+	int code = check(r, c);
 
-	r->tool = c->detail;
-	r->words = argv + 1;
-	r->word_count = options_parse(c, argv, r, &code);
-	if (r->word_count < 0)
-		return code;
-	code = check(r, c);
 	script_text_begin(&text);
-	bcc_write_headers(&text, &r->headers);
-	script_put(&text, "config = { print_maps_on_exit = false }\n");
+	script_put(&text, "%sconfig = { print_maps_on_exit = false }\n",
+		   r->headers ? r->headers : "");
 	for (int i = 0; i < r->word_count && !code; i++)
 		code = r->tool->write(r, c, i, &text);
 	if (!script_text_end(&text))
@@ -165,8 +159,21 @@ int bcc_run(struct bcc_run *r, const struct command *c, char **argv)
 	else if (!code)
 		code = run_text(r, c, &text);
 	script_text_free(&text);
+	return code;
+}
+
+int bcc_run(struct bcc_run *r, const struct command *c, char **argv)
+{
+	int code;
+
+	r->tool = c->detail;
+	r->words = argv + 1;
+	r->word_count = options_parse(c, argv, r, &code);
+	if (r->word_count >= 0)
+		code = run(r, c);
 	tally_free(&r->tally);
 	tally_free(&r->totals);
+	free(r->headers);
 	return code;
 }
 
@@ -176,6 +183,14 @@ int bcc_run_command(const struct command *c, char **argv)
 }
 
 /* ---- probes */
+
+const char *bcc_probe_name(const char *probe)
+{
+	bool is_tracepoint = !strncmp(probe, "tracepoint:", 11);
+	const char *colon = is_tracepoint ? strchr(probe, ':') : strrchr(probe, ':');
+
+	return colon ? colon + 1 : probe;
+}
 
 /* A probe, or for that of a function that of its return: "uretprobe:c:read". */
 static void put_probe(struct script_text *t, const char *probe, bool of_return)
@@ -189,14 +204,11 @@ struct matches {
 	bool of_return, any;
 };
 
-/* A listed probe; its name is "malloc" in "uprobe:/lib/libc.so.6:malloc". */
 static int take_match(void *arg, const char *probe)
 {
 	struct matches *m = arg;
-	bool is_tracepoint = !strncmp(probe, "tracepoint:", 11);
-	const char *colon = is_tracepoint ? strchr(probe, ':') : strrchr(probe, ':');
 
-	if (regexec(&m->expression, colon ? colon + 1 : probe, 0, NULL, 0))
+	if (regexec(&m->expression, bcc_probe_name(probe), 0, NULL, 0))
 		return 0;
 	script_put(m->t, m->any ? ",\n" : "");
 	put_probe(m->t, probe, m->of_return);

@@ -15,13 +15,13 @@ struct bcc_run {
 	struct run run; /* first: run_options */
 	struct scope scope;
 	const struct bcc_tool *tool;
-	uint64_t interval;	    /* -i, ns; 0: only at the end */
-	uint64_t next;		    /* when the next results are due, CLOCK_MONOTONIC */
-	long times, shown;	    /* -n; how often results were printed */
-	bool clock;		    /* -T */
-	const char *cpu;	    /* -c, of funccount and stackcount: or a command */
-	bool regex;		    /* -r */
-	struct bcc_headers headers; /* argdist -I */
+	uint64_t interval; /* -i, ns; 0: only at the end */
+	uint64_t next;	   /* when the next results are due, CLOCK_MONOTONIC */
+	long times, shown; /* -n; how often results were printed */
+	bool clock;	   /* -T */
+	const char *cpu;   /* -c, of funccount and stackcount: or a command */
+	bool regex;	   /* -r */
+	char *headers;	   /* argdist -I: lines of the script; owned */
 	bool begun;
 	bool rest; /* the results are those of an interval that was cut short, after others */
 	char **words;
@@ -57,6 +57,8 @@ int bcc_run_command(const struct command *c, char **argv);
 void bcc_show_histogram(const struct nopal_histogram *h, const char *title, FILE *out);
 /* Put the rows in the order of their counts, the largest last. */
 void bcc_sort(struct tally *tally);
+/* "malloc" of "malloc" and "uprobe:c:malloc", "sched:sched_switch" of a tracepoint. */
+const char *bcc_probe_name(const char *probe);
 /* Write the probes of a word, "c:mem*" or with -r a regular expression "c:^mem.*", or those of the
  * returns of these functions, and what they are filtered by. *type: p r t or u. 0, or an exit code
  * after a message. */

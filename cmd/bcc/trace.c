@@ -25,21 +25,14 @@ static const struct only {
 
 const char *bcc_take_header(void *at, const struct option *o, const char *value)
 {
-	struct bcc_headers *h = at;
+	const char *needed = "the name of a header, without quotes";
+	char *line = NULL;
 
-	(void)o;
-	if (!*value || value[strcspn(value, "\"<>\\\n")])
-		return "the name of a header, without quotes";
-	if (h->count == BCC_HEADERS)
-		return "fewer headers: the limit is 16";
-	h->list[h->count++] = value;
-	return NULL;
-}
-
-void bcc_write_headers(struct script_text *t, const struct bcc_headers *h)
-{
-	for (unsigned i = 0; i < h->count; i++)
-		script_put(t, "#include \"%s\"\n", h->list[i]);
+	if (*value && !value[strcspn(value, "\"<>\\\n")] &&
+	    asprintf(&line, "#include \"%s\"", value) >= 0)
+		needed = take_line(at, o, line);
+	free(line);
+	return needed;
 }
 
 int bcc_trace_check(const struct command *c, const struct bcc_columns *b, bool is_bcc, long most)
@@ -80,17 +73,15 @@ static const struct moment *moment_of(const struct bcc_columns *b)
 	return b->clock ? &clock_moment : b->unix_time ? &unix_moment : &elapsed_moment;
 }
 
-char *bcc_trace_header(const struct bcc_columns *b, const struct spec *specs, int count)
+void bcc_trace_header(const struct bcc_columns *b, const struct spec *specs, int count,
+		      char out[BCC_HEADER])
 {
 	bool any = false;
-	char *text;
 
 	for (int i = 0; i < count; i++)
 		any |= specs[i].format != NULL;
-	if (asprintf(&text, "%s%s%-7s %-7s %-15s %-16s %s\n", moment_of(b)->title,
-		     b->cpu ? "CPU " : "", "PID", "TID", "COMM", "FUNC", any ? "-" : "") < 0)
-		return NULL;
-	return text;
+	snprintf(out, BCC_HEADER, "%s%s%-7s %-7s %-15s %-16s %s\n", moment_of(b)->title,
+		 b->cpu ? "CPU " : "", "PID", "TID", "COMM", "FUNC", any ? "-" : "");
 }
 
 /* How long the text of a format is: 9 of "\"%s has %d\", str(arg0), arg1". */

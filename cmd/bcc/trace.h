@@ -6,14 +6,6 @@
 #include "run.h"
 #include "spec.h"
 
-#define BCC_HEADERS 16
-
-/* -I: headers of C that the script includes. */
-struct bcc_headers {
-	const char *list[BCC_HEADERS];
-	unsigned count;
-};
-
 /* Options of bcc's trace. */
 struct bcc_columns {
 	bool clock, elapsed, unix_time; /* -T, -t, -u */
@@ -23,19 +15,18 @@ struct bcc_columns {
 	const char *filter;		/* -f TEXT; NULL: none */
 	long text_size;			/* -Z; 0: any */
 	bool binary;			/* -B */
-	struct bcc_headers headers;	/* -I */
+	char *headers;			/* -I: lines of the script, which come first; owned */
 };
 
-take_fn bcc_take_header;
-/* As lines of a script; they come first. */
-void bcc_write_headers(struct script_text *t, const struct bcc_headers *h);
+take_fn bcc_take_header; /* char *: one more #include, to be freed */
 /* What words of other forms cannot have, and what -A needs: `most` is that of -M. 0, or an exit
  * code after a message. */
 int bcc_trace_check(const struct command *c, const struct bcc_columns *b, bool is_bcc, long most);
 
-/* "TIME     CPU PID     TID     COMM            FUNC             -" and a newline; the caller frees
- * it. */
-char *bcc_trace_header(const struct bcc_columns *b, const struct spec *specs, int count);
+#define BCC_HEADER 96
+/* "TIME     CPU PID     TID     COMM            FUNC             -" and a newline. */
+void bcc_trace_header(const struct bcc_columns *b, const struct spec *specs, int count,
+		      char out[BCC_HEADER]);
 /* The statement that prints an event. */
 void bcc_trace_write(struct script_text *t, const struct bcc_columns *b, const struct spec *s);
 /* The condition that -f TEXT makes in *out, which is one of *s; NULL: none. 0, or an exit code
