@@ -28,15 +28,13 @@ struct argdist {
 static const char *take_spec(void *at, const struct option *o, const char *value)
 {
 	struct argdist *a = at;
+	struct counted *s = &a->list[a->count];
 
 	if (a->count == MAX_SPECS)
 		return "fewer specs: the limit is 16";
-	a->list[a->count] = (struct counted){value,
-					     !strcmp(o->letter, "-H"),
-					     (char)('a' + a->count),
-					     {.values = NULL},
-					     {.rows = NULL}};
-	a->count++;
+	s->word = value;
+	s->is_histogram = !strcmp(o->letter, "-H");
+	s->map = (char)('a' + a->count++);
 	return NULL;
 }
 
@@ -158,6 +156,7 @@ static void print(struct bcc_run *r, struct nopal_trace *t, FILE *out)
 	if (!news)
 		return;
 	fprintf(out, "[%s]\n", time_text("%H:%M:%S", text));
+	/* Counts are shown before histograms. */
 	for (int i = 0; i < a->count; i++)
 		if (!a->list[i].is_histogram)
 			print_counts(a, &a->list[i], out);

@@ -206,40 +206,38 @@ static const struct rewriting {
 	/* clang-format on */
 };
 
-/* What the table says of a token. */
+/* What the table says of a token; NULL: nothing. */
 static const char *rewrite(struct bcc_text *t, const char *at, size_t len, struct script_text *out)
 {
-	for (size_t i = 0; i < COUNT(rewritings); i++) {
-		const struct rewriting *r = &rewritings[i];
+	const struct rewriting *r = rewritings, *end = r + COUNT(rewritings);
 
-		if (strlen(r->token) != len || strncmp(at, r->token, len) != 0)
-			continue;
-		if (r->rewrite)
-			return r->rewrite(t, at + len, out);
-		script_put(out, "%s", r->text);
-		return at + len;
-	}
-	return NULL;
+	while (r < end && (strlen(r->token) != len || strncmp(at, r->token, len) != 0))
+		r++;
+	if (r < end && r->rewrite)
+		return r->rewrite(t, at + len, out);
+	script_put(out, "%s", r < end ? r->text : "");
+	return r < end ? at + len : NULL;
 }
 
 /* One token, such as "arg1" and "$pid"; what follows it. */
 static const char *put_token(struct bcc_text *t, const char *at, size_t len,
 			     struct script_text *out)
 {
-	const char *after = rewrite(t, at, len, out), *type;
+	const char *rewritten = rewrite(t, at, len, out), *after = at + len, *type;
 	size_t type_len;
-	int index = find_parameter(t, at, len, &type, &type_len);
+	long index = find_parameter(t, at, len, &type, &type_len);
+	bool is_named = index >= 0;
 	char *end = NULL;
-	long number = t->type && len < 8 && !strncmp(at, "arg", 3) ? strtol(at + 3, &end, 10) : 0;
 
-	if (after)
-		return after;
-	after = at + len;
+	if (rewritten)
+		return rewritten;
+	if (!is_named && t->type && len < 8 && !strncmp(at, "arg", 3))
+		index = strtol(at + 3, &end, 10) - 1;
 	/* The address of a struct: "ts->tv_nsec" needs its type. */
-	if (index >= 0 && !strncmp(after, "->", 2) && memchr(type, '*', type_len))
-		script_put(out, "((%.*s)arg%d)", (int)type_len, type, index);
-	else if (index >= 0 || (number > 0 && end == after))
-		script_put(out, "arg%ld", index >= 0 ? index : number - 1);
+	if (is_named && !strncmp(after, "->", 2) && memchr(type, '*', type_len))
+		script_put(out, "((%.*s)arg%ld)", (int)type_len, type, index);
+	else if (is_named || (index >= 0 && end == after))
+		script_put(out, "arg%ld", index);
 	else
 		script_put(out, "%.*s", (int)len, at);
 	return after;

@@ -132,18 +132,6 @@ static int check(struct bcc_run *r, const struct command *c)
 	return code;
 }
 
-static int run_text(struct bcc_run *r, const struct command *c, const struct script_text *t)
-{
-	if (!run_take_text(&r->run, c, t))
-		return EXIT_OK;
-	r->run.watch = watch;
-	r->run.watch_arg = r;
-	r->run.watch_period = r->interval;
-	r->run.no_progress = true;
-	r->run.options.frames = NOPAL_FRAMES_BCC_ADDRESS;
-	return run_script(t->text, &r->run);
-}
-
 static int run(struct bcc_run *r, const struct command *c)
 {
 	struct script_text text;
@@ -154,10 +142,15 @@ static int run(struct bcc_run *r, const struct command *c)
 		   r->headers ? r->headers : "");
 	for (int i = 0; i < r->word_count && !code; i++)
 		code = r->tool->write(r, c, i, &text);
+	r->run.watch = watch;
+	r->run.watch_arg = r;
+	r->run.watch_period = r->interval;
+	r->run.no_progress = true;
+	r->run.options.frames = NOPAL_FRAMES_BCC_ADDRESS;
 	if (!script_text_end(&text))
 		code = EXIT_FAILED;
-	else if (!code)
-		code = run_text(r, c, &text);
+	else if (!code && run_take_text(&r->run, c, &text))
+		code = run_script(text.text, &r->run);
 	script_text_free(&text);
 	return code;
 }
