@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bcc/show.h"
+#include "bcc/tool.h"
 #include "bcc/word.h"
 
 #define MAX_SPECS 16

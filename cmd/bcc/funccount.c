@@ -1,7 +1,7 @@
 /* nopal funccount: counts of functions and events, as bcc's funccount prints them. */
 #include <string.h>
 
-#include "bcc/show.h"
+#include "bcc/tool.h"
 
 static void print_row(const struct bcc_run *r, const struct tally_row *row, FILE *out)
 {

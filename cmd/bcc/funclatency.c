@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bcc/show.h"
+#include "bcc/tool.h"
 
 #define DEPTH 64 /* a power of two */
 

@@ -1,7 +1,7 @@
 /* nopal stackcount: counts of call stacks, as bcc's stackcount prints them. */
 #include <string.h>
 
-#include "bcc/show.h"
+#include "bcc/tool.h"
 
 /* ---- frames: lines of "    7f3b12 main+0x12 [prog]" */
 

@@ -1,7 +1,7 @@
 /* What bcc's tools that count have in common: their options, the script of their words, and when
  * and how results are printed. A tool is a table of what is its own. */
-#ifndef NOPAL_CMD_BCC_SHOW_H
-#define NOPAL_CMD_BCC_SHOW_H
+#ifndef NOPAL_CMD_BCC_TOOL_H
+#define NOPAL_CMD_BCC_TOOL_H
 
 #include <stdio.h>
 
@@ -34,6 +34,7 @@ struct bcc_run {
 	long level;
 };
 
+/* The `detail` of a struct command. */
 struct bcc_tool {
 	const char *map;     /* that is shown; NULL: "@" */
 	const char *heading; /* above its rows; NULL: nothing */

@@ -1,5 +1,5 @@
-/* The runs of bcc's tools that count. */
-#include "bcc/show.h"
+/* The runs of bcc's tools that count: what is printed when, and the probes of words. */
+#include "bcc/tool.h"
 
 #include <inttypes.h>
 #include <regex.h>
