@@ -31,7 +31,7 @@ static void put_open(struct script_text *t, const struct latency *l, const char 
 /* Does the text have a comma that separates keys? */
 static bool has_several(const char *text)
 {
-	return text[value_len(text)];
+	return *text_until(text, ",");
 }
 
 /* Both probes see these threads' events; a condition is about the start. */

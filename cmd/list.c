@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "list.h"
 #include "nopal/sites.h"
 #include "options.h"
 
@@ -17,15 +18,9 @@ struct list_options {
 	bool all, verbose, json;
 };
 
-/* A site in the order in which it is shown. */
-struct row {
-	const struct nopal_site *site;
-	size_t order; /* in which it was found */
-};
-
 static int compare_rows(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct list_row *x = a, *y = b;
 	int order = strcmp(nopal_site_file(x->site), nopal_site_file(y->site));
 
 	if (!order)
@@ -35,7 +30,7 @@ static int compare_rows(const void *a, const void *b)
 	return order ? order : x->order < y->order ? -1 : 1;
 }
 
-static bool same_probe(const struct nopal_site *a, const struct nopal_site *b)
+bool list_same_probe(const struct nopal_site *a, const struct nopal_site *b)
 {
 	return !strcmp(nopal_site_name(a), nopal_site_name(b)) &&
 	       !strcmp(nopal_site_provider(a), nopal_site_provider(b)) &&
@@ -106,12 +101,12 @@ static void show_site(const struct nopal_site *site, size_t number)
 	show_args(site);
 }
 
-static void show(const struct row *rows, size_t count, const struct list_options *o)
+static void show(const struct list_row *rows, size_t count, const struct list_options *o)
 {
 	size_t number = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		bool is_new = !i || !same_probe(rows[i - 1].site, rows[i].site);
+		bool is_new = !i || !list_same_probe(rows[i - 1].site, rows[i].site);
 
 		if (o->json) {
 			put_text(nopal_site_json(rows[i].site), "\n");
@@ -125,24 +120,29 @@ static void show(const struct row *rows, size_t count, const struct list_options
 	}
 }
 
-/* JSON keeps the order of the notes; text is sorted, so that the sites of a probe follow each
- * other. */
-static bool show_all(const struct nopal_sites *probes, const struct list_options *o)
+struct list_row *list_rows(const struct nopal_sites *probes, bool sorted)
 {
 	size_t count = nopal_sites_count(probes);
-	struct row *rows = calloc(count + 1, sizeof(*rows));
+	struct list_row *rows = calloc(count + 1, sizeof(*rows));
 
-	if (!rows) {
+	if (!rows)
 		say_error("%s", strerror(ENOMEM));
-		return false;
-	}
-	for (size_t i = 0; i < count; i++)
-		rows[i] = (struct row){nopal_sites_at(probes, i), i};
-	if (!o->json)
+	for (size_t i = 0; rows && i < count; i++)
+		rows[i] = (struct list_row){nopal_sites_at(probes, i), i};
+	if (rows && sorted)
 		qsort(rows, count, sizeof(*rows), compare_rows);
-	show(rows, count, o);
+	return rows;
+}
+
+/* JSON keeps the order of the notes. */
+static bool show_all(const struct nopal_sites *probes, const struct list_options *o)
+{
+	struct list_row *rows = list_rows(probes, !o->json);
+
+	if (rows)
+		show(rows, nopal_sites_count(probes), o);
 	free(rows);
-	return true;
+	return rows;
 }
 
 /* A file without probes: an interpreter's are often in a library. */

@@ -44,12 +44,19 @@ static const char *const types[] = {
 };
 
 /* clang-format off */
-static const struct bcc_type {
-	const char *letter, *type;
-} bcc_types[] = {
-	{"u:", "usdt:"}, {"p:", "uprobe:"}, {"r:", "uretprobe:"},
+static const struct probe_letter letters[] = {
+	{'u', "usdt:",      "usdt:*:*"},  {'t', "tracepoint:", "tracepoint:"},
+	{'r', "uretprobe:", "kretprobe"}, {'p', "uprobe:",     "kprobe"},
 };
 /* clang-format on */
+
+const struct probe_letter *probe_letter(char letter)
+{
+	for (size_t i = 0; i < sizeof(letters) / sizeof(*letters); i++)
+		if (letters[i].letter == letter)
+			return &letters[i];
+	return NULL;
+}
 
 /* The parts of a word, which ':' separates outside of quotes. */
 struct parts {
@@ -134,14 +141,6 @@ bool probe_word_is_plain(const char *word)
 	return end && !end[strcspn(end, " \t\"(")];
 }
 
-static const struct bcc_type *bcc_type(const char *word)
-{
-	for (size_t i = 0; i < sizeof(bcc_types) / sizeof(*bcc_types); i++)
-		if (!strncmp(word, bcc_types[i].letter, 2))
-			return &bcc_types[i];
-	return NULL;
-}
-
 /* Does a script read the part of a probe as it is? */
 static bool is_bare(const char *part, size_t len)
 {
@@ -204,7 +203,8 @@ static bool is_path(const char *word, const struct parts *p)
 
 void probe_word_write(struct script_text *t, const char *word, bool of_process)
 {
-	const struct bcc_type *bcc = bcc_type(word);
+	const struct probe_letter *bcc =
+		*word && word[1] == ':' && *word != 't' ? probe_letter(*word) : NULL;
 	const char *everywhere = of_process ? "" : "*";
 	struct parts p;
 

@@ -31,4 +31,11 @@ bool probe_word_is_plain(const char *word);
 /* Does a script know its first part as a type of probes? */
 bool probe_word_is_typed(const char *word);
 
+/* The first part of a probe as bcc's tools have it, and what a script has before the library. */
+struct probe_letter {
+	char letter;
+	const char *type, *of_kernel; /* there is no library: a function of the kernel */
+};
+const struct probe_letter *probe_letter(char letter); /* NULL: it is none of p, r, t and u */
+
 #endif

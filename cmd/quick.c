@@ -76,7 +76,8 @@ static int take_words(const struct command *c, struct quick *q, char **words, in
 	q->spec_count = spec_read(c, words, count,
 				  &(struct bcc_reading){.is_trace = !kind->has_map,
 							.text_size = q->bcc.text_size,
-							.is_binary = q->bcc.binary},
+							.is_binary = q->bcc.binary,
+							.contains = q->bcc.filter},
 				  &q->specs);
 	if (q->spec_count < 0)
 		return EXIT_USAGE;
@@ -93,11 +94,13 @@ static int take_words(const struct command *c, struct quick *q, char **words, in
 				   : "no probe given");
 	if (kind->needs_expression && !q->what)
 		return usage_error(c, "no expression given: write %s PROBE EXPRESSION", c->self);
-	q->is_bcc = !kind->has_map && bcc_trace_is(q->specs, q->spec_count);
-	for (int i = 0; i < q->spec_count && kind->has_map; i++)
-		if (q->specs[i].format)
+	q->is_bcc = !kind->has_map;
+	for (int i = 0; i < q->spec_count; i++) {
+		q->is_bcc &= q->specs[i].bcc.type != 0;
+		if (kind->has_map && q->specs[i].format)
 			return usage_error(c, "'%s' is a format: nopal trace takes one",
 					   q->specs[i].format);
+	}
 	if (kind->has_map)
 		return 0;
 	/* bcc has it so, but fingers know it from head(1). */
@@ -139,24 +142,26 @@ static int run_flame(const struct command *c, struct quick *q, const char *scrip
 /* bcc's columns; with -A each line once. */
 static int run_bcc(struct quick *q, const char *script)
 {
-	struct bcc_events events;
-	char *header = bcc_trace_header(&q->bcc, q->specs, q->spec_count);
+	char header[BCC_HEADER], *events = NULL;
+	size_t len = 0;
+	FILE *all = q->bcc.aggregate ? open_memstream(&events, &len) : NULL;
 	int code = EXIT_FAILED;
 
+	bcc_trace_header(&q->bcc, q->specs, q->spec_count, header);
 	q->run.header = q->bcc.aggregate ? NULL : header;
 	q->run.no_progress = true;
 	q->run.options.lines = false;
 	q->run.options.frames = q->bcc.address ? NOPAL_FRAMES_BCC_ADDRESS : NOPAL_FRAMES_BCC;
-	if (q->bcc.aggregate && bcc_events_open(&events)) {
+	if (all) {
 		q->run.take = write_text;
-		q->run.watch_arg = events.out;
-		fputs(header ? header : "", stdout);
-		code = run_script(script, &q->run);
-		bcc_events_print(&events);
-	} else if (header && !q->bcc.aggregate) {
-		code = run_script(script, &q->run);
+		q->run.watch_arg = all;
+		fputs(header, stdout);
 	}
-	free(header);
+	if (!q->bcc.aggregate == !all)
+		code = run_script(script, &q->run);
+	if (all && !fclose(all))
+		bcc_print_equal(events);
+	free(events);
 	return code;
 }
 
@@ -182,32 +187,37 @@ static int run_text(const struct command *c, struct quick *q, const struct scrip
 	return q->flame ? run_flame(c, q, t->text) : run_script(t->text, &q->run);
 }
 
+static int run_words(const struct command *c, struct quick *q, char **words, int count)
+{
+	struct script_text text = {.text = NULL};
+	int code = run_check_options(&q->run, c);
+
+	if (!code && q->times && !q->interval)
+		code = usage_error(c, "-n needs -i: it is the number of intervals");
+	if (!code)
+		code = check_format(c, q);
+	if (q->pages) /* of 4 KiB, for each CPU */
+		q->run.options.ring_bytes =
+			(size_t)q->pages * 4096 * (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+	if (!code)
+		code = take_words(c, q, words, count);
+	if (!code)
+		code = quick_write_script(&text, c, q);
+	if (!code)
+		code = run_text(c, q, &text);
+	script_text_free(&text);
+	spec_free(q->specs, q->spec_count);
+	return code;
+}
+
 static int run_quick(const struct command *c, char **argv)
 {
 	struct quick q = {0};
-	struct script_text text = {.text = NULL};
 	int code, words = options_parse(c, argv, &q, &code);
 
-	if (words < 0)
-		return code;
-	code = run_check_options(&q.run, c);
-	if (!code && q.times && !q.interval)
-		code = usage_error(c, "-n needs -i: it is the number of intervals");
-	if (!code)
-		code = check_format(c, &q);
-	if (q.pages) /* of 4 KiB, for each CPU */
-		q.run.options.ring_bytes =
-			(size_t)q.pages * 4096 * (size_t)sysconf(_SC_NPROCESSORS_ONLN);
-	q.bcc.clock = q.wall;
-	q.bcc.elapsed = q.elapsed;
-	if (!code)
-		code = take_words(c, &q, argv + 1, words);
-	if (!code)
-		code = quick_write_script(&text, c, &q);
-	if (!code)
-		code = run_text(c, &q, &text);
-	script_text_free(&text);
-	spec_free(q.specs, q.spec_count);
+	if (words >= 0)
+		code = run_words(c, &q, argv + 1, words);
+	free(q.bcc.headers);
 	return code;
 }
 
@@ -217,7 +227,7 @@ static int run_quick(const struct command *c, char **argv)
 #define OPTION_DURATION {"-d", "--duration",     "TIME",    take_duration, AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m (default: on ^C or when COMMAND ends)"}
 #define OPTION_INTERVAL {"-i", NULL,             "TIME",    take_duration, AT(interval),    "print the results every TIME, and start again from 0"}, \
 			{"-n", NULL,             "COUNT",   take_count,    AT(times),       "with -i: stop after COUNT results"}, \
-			{"-T", NULL,             NULL,      take_flag,     AT(wall),        "with -i: print the time above the results"}
+			{"-T", NULL,             NULL,      take_flag,     AT(bcc.clock),   "with -i: print the time above the results"}
 #define OPTION_TOP      {NULL, "--top",          "N",       take_count,    AT(top),         "print only the N largest"}
 #define OPTION_CSV      {NULL, "--csv",          NULL,      take_csv,      AT(run.options.format), "the same as -f csv"}
 #define OPTION_LINES    {NULL, "--no-lines",     NULL,      take_flag,     AT(no_lines),    "do not read debug information: no source lines and inlined functions in stacks"}
@@ -243,8 +253,8 @@ static const struct option stack_options[] = {
 static const struct option trace_options[] = {
 	OPTION_CSV, OPTION_SCOPE, OPTION_DURATION,
 	{"-M", "--max-events", "N",  take_count, AT(most),    "stop after N lines"},
-	{"-t", "--timestamp",  NULL, take_flag,  AT(elapsed), "show seconds since the start instead of the time of day"},
-	{"-T", "--time",       NULL, take_flag,  AT(wall),    "show the time of day (default)"},
+	{"-t", "--timestamp",  NULL, take_flag,  AT(bcc.elapsed), "show seconds since the start instead of the time of day"},
+	{"-T", "--time",       NULL, take_flag,  AT(bcc.clock),    "show the time of day (default)"},
 	{"-U", "--user-stack",   NULL, take_flag,  AT(bcc.user_stack),   "show the stack of the thread after each line"},
 	{"-K", "--kernel-stack", NULL, take_flag,  AT(bcc.kernel_stack), "show the stack of the kernel after each line"},
 	OPTION_LINES,
@@ -253,7 +263,13 @@ static const struct option trace_options[] = {
 	{NULL, "--cgroup-path", "PATH", take_text, AT(scope.cgroup), NULL},
 	{"-f", "--format", "text|json|folded|csv", take_form, 0, "set the output format"},
 	{NULL, "--msg-filter", "TEXT", take_text,  AT(bcc.filter), NULL},
-	BCC_TRACE_OPTIONS(AT(bcc)),
+	{"-u", "--unix-timestamp", NULL, take_flag,       AT(bcc.unix_time), NULL},
+	{"-C", "--print_cpu",    NULL,   take_flag,       AT(bcc.cpu),       NULL},
+	{"-a", "--address",      NULL,   take_flag,       AT(bcc.address),   NULL},
+	{"-A", "--aggregate",    NULL,   take_flag,       AT(bcc.aggregate), NULL},
+	{"-Z", "--string-size", "BYTES", take_count,      AT(bcc.text_size), NULL},
+	{"-B", "--bin_cmp",      NULL,   take_flag,       AT(bcc.binary),    NULL},
+	{"-I", "--include",     "FILE",  bcc_take_header, AT(bcc.headers),   NULL},
 	{"-b", "--buffer-pages", "PAGES", take_count,   AT(pages),        NULL},
 	{"-v", "--verbose",      NULL,    take_flag,    AT(run.script_first), NULL},
 	{"-S", "--include-self", NULL,    take_nothing, 0,                NULL},

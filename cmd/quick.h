@@ -21,11 +21,9 @@ struct quick {
 	long times;	   /* -n: the number of intervals; 0: no limit */
 	long top;	   /* --top; 0: all */
 	long most;	   /* -M; 0: no limit */
-	bool elapsed;	   /* trace -t */
-	bool wall;	   /* -T */
 	bool no_lines;
 	const char *flame;	/* stack --flame: the page's file */
-	struct bcc_columns bcc; /* trace: options of bcc's trace */
+	struct bcc_columns bcc; /* -t, -T; trace: options of bcc's trace */
 	bool is_bcc;		/* all words are bcc's: its columns */
 	long pages;		/* trace -b */
 	struct spec *specs;

@@ -23,7 +23,7 @@ static const struct columns elapsed_columns = {
 
 static const struct columns *columns_of(const struct quick *q)
 {
-	return q->elapsed ? &elapsed_columns : &clock_columns;
+	return q->bcc.elapsed ? &elapsed_columns : &clock_columns;
 }
 
 const char *quick_header(const struct quick *q)
@@ -142,7 +142,7 @@ static void write_times(struct script_text *t, struct quick *q)
 	if (q->interval) {
 		put_interval(t, q->interval);
 		script_put(t, "\n{\n\t");
-		if (q->wall)
+		if (q->bcc.clock)
 			script_put(t, "time(\"%%H:%%M:%%S\\n\");\n\t");
 		put_print(t, q);
 		script_put(t, "\tclear(@);\n");
@@ -164,7 +164,7 @@ static int write_clause(struct script_text *t, const struct command *c, const st
 {
 	const struct quick_kind *kind = c->detail;
 	bool of_process = q->run.pid_count == 1 || q->run.options.command;
-	char *filter = NULL;
+	const char *filter = NULL;
 	int code;
 
 	spec_write_probes(t, s, of_process);
@@ -175,7 +175,6 @@ static int write_clause(struct script_text *t, const struct command *c, const st
 	script_put(t, filter ? "{\n\tif (!(%s)) { return; }\n" : "{\n", filter);
 	kind->write_body(t, q, s);
 	script_put(t, "}\n");
-	free(filter);
 	return code;
 }
 
@@ -187,7 +186,7 @@ int quick_write_script(struct script_text *t, const struct command *c, struct qu
 	script_text_begin(t);
 	if (q->times)
 		script_put(t, "config = { print_maps_on_exit = false }\n");
-	bcc_write_headers(t, &q->bcc.headers);
+	script_put(t, "%s", q->bcc.headers ? q->bcc.headers : "");
 	for (int i = 0; i < q->spec_count && !code; i++)
 		code = write_clause(t, c, q, &q->specs[i]);
 	if (kind->has_map)

@@ -178,18 +178,17 @@ void spec_write_printf(struct script_text *t, const struct spec *s, const char *
 	script_put(t, ");\n");
 }
 
-size_t value_len(const char *text)
+const char *text_until(const char *at, const char *stops)
 {
 	int depth = 0;
-	size_t len = 0;
 
-	for (; text[len] && !(text[len] == ',' && depth <= 0); len++) {
-		depth += text[len] == '(' || text[len] == '[' || text[len] == '{';
-		depth -= text[len] == ')' || text[len] == ']' || text[len] == '}';
-		if (text[len] == '"' && script_literal_end(text + len))
-			len = (size_t)(script_literal_end(text + len) - text);
+	for (; *at && !(depth <= 0 && strchr(stops, *at)); at++) {
+		depth += *at == '(' || *at == '[' || *at == '{';
+		depth -= *at == ')' || *at == ']' || *at == '}';
+		if (*at == '"' && script_literal_end(at))
+			at = script_literal_end(at);
 	}
-	return len;
+	return at;
 }
 
 /* "args.word" as it is, "str(arg0)" as "args.str_arg0": a name without blanks and quotes. */
@@ -234,7 +233,7 @@ void spec_write_names(struct script_text *t, const struct spec *s)
 	if (!s->format || s->format[0] != '"')
 		return;
 	for (const char *at = literal_values(s); *at; at += strspn(at, ", ")) {
-		size_t len = value_len(at);
+		size_t len = (size_t)(text_until(at, ",") - at);
 
 		script_put(t, any ? " " : "");
 		put_name(t, at, len);

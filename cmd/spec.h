@@ -27,7 +27,8 @@ struct spec {
  *   literal = a word that begins with a quote: the format and the values of a printf
  *   format  = a word with a '%', without quotes; as many words follow as it shows values
  *
- * A word may also be one of bcc's, see bcc.h: of trace, "u:LIB:NAME" is, unless a format follows.
+ * A word may also be one of bcc's, see bcc/word.h: of trace, "u:LIB:NAME" is, unless a format
+ * follows.
  *
  * The number of specs in *out, for spec_free(), or -1 after a message of `c`. Words of *out are
  * those of `words`. */
@@ -41,8 +42,9 @@ void spec_write_probes(struct script_text *t, const struct spec *s, bool of_proc
 void spec_write_printf(struct script_text *t, const struct spec *s, const char *before,
 		       const char *args);
 
-/* How long the value at text[0] is: up to a comma outside of brackets and quotes, or to the end. */
-size_t value_len(const char *text);
+/* The first of the characters `stops`, at `at` or later, that is outside of brackets and quotes; or
+ * the end. */
+const char *text_until(const char *at, const char *stops);
 /* For event(): the names of what is shown, "args" or "args.word args.n", and the values, each with
  * a comma before it. */
 void spec_write_names(struct script_text *t, const struct spec *s);

@@ -95,10 +95,10 @@ void tally_update(struct tally *tally, struct nopal_trace *t, const char *name)
 		nopal_histogram_free(tally->rows[i].recent);
 		tally->rows[i].recent = NULL;
 	}
-	tally->known = tally->count;
-	nopal_trace_map(t, name, take_entry, tally, NULL);
 	if (tally->count)
 		qsort(tally->rows, tally->count, sizeof(*tally->rows), compare_keys);
+	tally->known = tally->count;
+	nopal_trace_map(t, name, take_entry, tally, NULL);
 }
 
 bool tally_has_news(const struct tally *tally)

@@ -20,9 +20,9 @@ struct tally_row {
 };
 
 struct tally {
-	struct tally_row *rows; /* by key; owned */
+	struct tally_row *rows; /* in any order; owned */
 	size_t count, cap;
-	size_t known; /* rows that are sorted; the others are new */
+	size_t known; /* during an update: rows that are sorted by key; the others are new */
 };
 
 /* Memory that is not there is reported when the command ends (memory.c); a row is missing then.

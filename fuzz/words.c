@@ -48,10 +48,11 @@ bool parse_number(const char *text, long low, long *out)
 }
 
 /* Of options.c, for words that are no options. */
-const char *take_count(void *at, const struct option *o, const char *value)
+const char *take_line(void *at, const struct option *o, const char *value)
 {
+	(void)at;
 	(void)o;
-	return parse_number(value, 1, at) ? NULL : "a number of at least 1";
+	return value;
 }
 
 /* Every piece that the script says is one of a word is. */
@@ -69,7 +70,7 @@ static void check_origins(const struct script_text *t)
 static void write_spec(const struct spec *s, const struct bcc_columns *columns)
 {
 	struct script_text t;
-	char *filter = NULL;
+	const char *filter;
 
 	script_text_begin(&t);
 	spec_write_probes(&t, s, false);
@@ -83,17 +84,19 @@ static void write_spec(const struct spec *s, const struct bcc_columns *columns)
 	if (script_text_end(&t))
 		check_origins(&t);
 	script_text_free(&t);
-	free(filter);
 }
 
 static void read_specs(char **words, int count, unsigned mode)
 {
-	const struct bcc_reading how = {
-		.is_trace = mode & 1, .text_size = mode & 2 ? 9 : 0, .is_binary = mode & 4};
+	const struct bcc_reading how = {.is_trace = mode & 1,
+					.text_size = mode & 2 ? 9 : 0,
+					.is_binary = mode & 4,
+					.contains = "x"};
 	const struct bcc_columns columns = {
 		.clock = mode & 4, .user_stack = mode & 8, .filter = "x"};
 	unsigned before = messages;
 	struct spec *list = NULL;
+	char header[BCC_HEADER];
 	int n = spec_read(&command, words, count, &how, &list);
 
 	if (n < 0 && messages == before)
@@ -101,7 +104,7 @@ static void read_specs(char **words, int count, unsigned mode)
 	for (int i = 0; i < n; i++)
 		write_spec(&list[i], &columns);
 	if (n > 0)
-		free(bcc_trace_header(&columns, list, n));
+		bcc_trace_header(&columns, list, n, header);
 	spec_free(list, n);
 }
 

@@ -1,5 +1,5 @@
-/* bcc's expressions -> the language of scripts. In bcc the first argument is arg1, here it is arg0;
- * a signature gives the arguments names. */
+/* bcc's expressions -> the language of scripts: some tokens are replaced. In bcc the first argument
+ * is arg1, here it is arg0; a signature gives the arguments names. */
 #include "bcc/expression.h"
 
 #include <ctype.h>
@@ -7,244 +7,109 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probe_word.h"
+#include "spec.h"
+
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
-#define BYTES_MOST   64 /* of STRCMP() with -B */
-
-static const char *closing_quote(const char *at)
-{
-	for (at++; *at && *at != '"'; at++)
-		at += *at == '\\' && at[1];
-	return at;
-}
-
-bool bcc_quote_closes(const char *at)
-{
-	return *closing_quote(at);
-}
-
-const char *bcc_quote_end(const char *at)
-{
-	at = closing_quote(at);
-	return *at ? at + 1 : at;
-}
-
-const char *bcc_bracket_end(const char *at)
-{
-	int depth = 0;
-
-	while (*at) {
-		depth += *at == '(';
-		depth -= *at == ')';
-		at = *at == '"' ? bcc_quote_end(at) : at + 1;
-		if (!depth)
-			return at;
-	}
-	return NULL;
-}
-
-const char *bcc_value_end(const char *at, const char *end)
-{
-	int depth = 0;
-
-	for (; at < end && !(*at == ',' && !depth); at++) {
-		depth += *at == '(';
-		depth -= *at == ')';
-		if (*at == '"')
-			at = bcc_quote_end(at) - 1;
-	}
-	return at < end ? at : end;
-}
+#define BYTES_MOST   64 /* of STRCMP() with -B; a message says so */
 
 static bool is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-void bcc_read_signature(struct bcc_text *t, const char *at, const char *end)
+/* ---- types */
+
+/* Is it a type of numbers that scripts have? "unsigned long" begins with one. */
+static bool is_number(const char *type, size_t len)
 {
-	while (at < end && t->count < BCC_NAMES) {
-		size_t len = strcspn(at, ",)");
-		const char *last = at + len, *first;
+	static const char names[] = " bool char short int long signed unsigned size_t ssize_t "
+				    "off_t pid_t uid_t gid_t int8_t int16_t int32_t int64_t "
+				    "uint8_t uint16_t uint32_t uint64_t u8 u16 u32 u64 s8 s16 s32 "
+				    "s64 ";
+	size_t first = strcspn(type, " ");
+	char word[16];
+
+	snprintf(word, sizeof(word), " %.*s ", (int)(first < len ? first : len), type);
+	return len && !memchr(type, '*', len) && strstr(names, word);
+}
+
+void bcc_put_value(struct script_text *out, const struct bcc_text *t, const char *value,
+		   const char *type, size_t len)
+{
+	while (len && type[len - 1] == ' ')
+		len--;
+	if (memmem(type, len, "char", 4) && memchr(type, '*', len))
+		script_put(out, t->how->text_size ? "str(%s, %ld)" : "str(%s)", value,
+			   t->how->text_size);
+	else if (is_number(type, len) && isdigit((unsigned char)type[1])) /* of the kernel: u64 */
+		script_put(out, "(%sint%.*s)(%s)", *type == 'u' ? "u" : "", (int)len - 1, type + 1,
+			   value);
+	else if (is_number(type, len))
+		script_put(out, "(%.*s)(%s)", (int)len, type, value);
+	else
+		script_put(out, "%s", value);
+}
+
+/* ---- expressions */
+
+static void put_expression(struct bcc_text *t, const char *at, const char *end,
+			   struct script_text *out);
+
+/* The number of a parameter in the signature, with its type, "const char *"; -1: it has none of
+ * that name. */
+static int find_parameter(const struct bcc_text *t, const char *name, size_t len, const char **type,
+			  size_t *type_len)
+{
+	const char *at = t->signature;
+
+	for (int index = 0; at && *at && *at != ')' && len; index++) {
+		const char *next = at + strcspn(at, ",)"), *last = next, *first;
 
 		while (last > at && !is_word(last[-1]))
 			last--;
 		for (first = last; first > at && is_word(first[-1]);)
 			first--;
-		at += strspn(at, " \t");
-		t->names[t->count++] = (struct bcc_name){
-			.at = first,
-			.len = (size_t)(last - first),
-			.type = at,
-			.type_len = first > at ? (size_t)(first - at) : 0,
-		};
-		at += strcspn(at, ",)") + 1;
+		*type = at + strspn(at, " \t");
+		*type_len = first > *type ? (size_t)(first - *type) : 0;
+		if ((size_t)(last - first) == len && !strncmp(first, name, len))
+			return index;
+		at = next + (*next == ',');
 	}
-}
-
-/* ---- types */
-
-/* clang-format off */
-static const struct {
-	const char *name, *cast;
-} types[] = {
-	{"u8", "uint8"},   {"u16", "uint16"},   {"u32", "uint32"},   {"u64", "uint64"},
-	{"s8", "int8"},    {"s16", "int16"},    {"s32", "int32"},    {"s64", "int64"},
-	{"uint8_t", "uint8"}, {"uint16_t", "uint16"}, {"uint32_t", "uint32"}, {"uint64_t", "uint64"},
-	{"int8_t", "int8"},   {"int16_t", "int16"},   {"int32_t", "int32"},   {"int64_t", "int64"},
-	{"char", "int8"},  {"unsigned char", "uint8"}, {"short", "int16"}, {"unsigned short", "uint16"},
-	{"int", "int32"},  {"unsigned int", "uint32"}, {"unsigned", "uint32"}, {"bool", "uint8"},
-	{"long", "int64"}, {"unsigned long", "uint64"}, {"long long", "int64"},
-	{"unsigned long long", "uint64"}, {"size_t", "uint64"}, {"ssize_t", "int64"}, {"off_t", "int64"},
-	{"pid_t", "int32"}, {"uid_t", "uint32"}, {"gid_t", "uint32"}, {"mode_t", "uint32"},
-};
-/* clang-format on */
-
-static bool is_text_type(const char *type, size_t len)
-{
-	return memmem(type, len, "char", 4) && memchr(type, '*', len);
-}
-
-char *bcc_cast(const struct bcc_text *t, const char *value, const char *type, size_t len)
-{
-	char *out = NULL;
-	int made;
-
-	if (is_text_type(type, len))
-		made = t->how->text_size ? asprintf(&out, "str(%s, %ld)", value, t->how->text_size)
-					 : asprintf(&out, "str(%s)", value);
-	else
-		made = asprintf(&out, "%s", value);
-	for (size_t i = 0; i < COUNT(types) && made >= 0; i++)
-		if (strlen(types[i].name) == len && !strncmp(types[i].name, type, len)) {
-			free(out);
-			made = asprintf(&out, "(%s)(%s)", types[i].cast, value);
-			break;
-		}
-	return made >= 0 ? out : NULL;
-}
-
-/* ---- expressions */
-
-/* Names of bcc that are words of scripts; the kernel calls a thread's number pid. */
-static const char *const renamed[][2] = {
-	/* clang-format off */
-	{"$pid",  "tid"},  {"$tgid", "pid"}, {"$tid", "tid"}, {"$uid", "uid"},
-	{"$gid",  "gid"},  {"$cpu",  "cpu"}, {"$comm", "comm"}, {"$retval", "retval"},
-	{"$PID",  "pid"},  {"$COMM", "comm"}, {"$task", "curtask"},
-	/* clang-format on */
-};
-
-static int parameter(const struct bcc_text *t, const char *at, size_t len)
-{
-	for (unsigned i = 0; i < t->count; i++)
-		if (len && t->names[i].len == len && !strncmp(t->names[i].at, at, len))
-			return (int)i;
 	return -1;
 }
 
-/* A parameter that is the address of a struct: "ts->tv_nsec" needs its type. */
-static void put_parameter(const struct bcc_text *t, int index, const char *after, FILE *out)
+/* "{0x61, 10, 'x', 0}" as "\x61\x0a\x78": as in bcc, the last byte, the 0 of a text, is not
+ * compared. The number of bytes that are; 0: it is not that. */
+static size_t put_bytes(const char *at, struct script_text *out)
 {
-	const struct bcc_name *n = &t->names[index];
-
-	if (!strncmp(after, "->", 2) && memchr(n->type, '*', n->type_len))
-		fprintf(out, "((%.*s)arg%d)", (int)n->type_len, n->type, index);
-	else
-		fprintf(out, "arg%d", index);
-}
-
-/* One name of an expression. */
-static void put_name(const struct bcc_text *t, const char *at, size_t len, FILE *out)
-{
-	int index = parameter(t, at, len);
-	long number;
-	char digits[8] = "";
-
-	for (size_t i = 0; i < COUNT(renamed); i++)
-		if (strlen(renamed[i][0]) == len && !strncmp(at, renamed[i][0], len)) {
-			fputs(renamed[i][1], out);
-			return;
-		}
-	if (index >= 0) {
-		put_parameter(t, index, at + len, out);
-		return;
-	}
-	if (t->type && len > 3 && len < 3 + sizeof(digits) && !strncmp(at, "arg", 3)) {
-		memcpy(digits, at + 3, len - 3);
-		if (parse_number(digits, 1, &number)) {
-			fprintf(out, "arg%ld", number - 1);
-			return;
-		}
-	}
-	fwrite(at, 1, len, out);
-}
-
-static void put_expression(struct bcc_text *t, const char *at, const char *end, FILE *out);
-
-/* 0x61, -1 or 'a' at `at`: what follows it; NULL: it is none. */
-static const char *read_byte(const char *at, unsigned char *byte)
-{
-	char *end;
-	long value;
-
-	if (*at == '\'' && at[1] && at[1] != '\\' && at[2] == '\'') {
-		*byte = (unsigned char)at[1];
-		return at + 3;
-	}
-	value = strtol(at, &end, 0);
-	*byte = (unsigned char)value;
-	return end > at && value >= -128 && value <= 255 ? end : NULL;
-}
-
-/* "{0x61, 10, 'x'}", with its quotes: the number of bytes; 0: it is not that. */
-static size_t read_bytes(const char *at, unsigned char bytes[BYTES_MOST])
-{
+	const char *end = at;
 	size_t count = 0;
+	char *stop = NULL;
 
-	if (strncmp(at, "\"{", 2))
-		return 0;
-	for (at += 2; count < BYTES_MOST; at++) {
-		at = read_byte(at + strspn(at, " "), &bytes[count++]);
-		if (!at)
+	for (at += strncmp(at, "\"{", 2) ? 0 : 2; count < BYTES_MOST; count++) {
+		bool is_letter = *at == '\'' && at[1] && at[1] != '\\' && at[2] == '\'';
+		long byte = is_letter ? at[1] : strtol(at, &stop, 0);
+
+		end = is_letter ? at + 3 : stop;
+		if (end == at || byte < -128 || byte > 255)
 			return 0;
-		at += strspn(at, " ");
-		if (*at != ',')
-			return strncmp(at, "}\"", 2) ? 0 : count;
+		end += strspn(end, " ");
+		if (*end != ',')
+			break;
+		script_put(out, "%s\\x%02x", count ? "" : "\"", (unsigned)byte & 0xff);
+		at = end + 1 + strspn(end + 1, " ");
 	}
-	return 0;
+	script_put(out, "\"");
+	return strncmp(end, "}\"", 2) ? 0 : count;
 }
 
-/* STRCMP("{0x61, 0x62, 0}", name) of -B. As in bcc, the last byte, the 0 of a text, is not
- * compared.
- */
-static void put_memcmp(struct bcc_text *t, const char *list, const char *at, const char *end,
-		       FILE *out)
-{
-	unsigned char bytes[BYTES_MOST];
-	size_t count = read_bytes(list, bytes);
-
-	if (count < 2) {
-		if (!t->is_wrong)
-			usage_error(t->command,
-				    "'%s': with -B, STRCMP() needs up to %d bytes in braces, such "
-				    "as \"{0x61, 0x62, 0}\", of which the last is not compared",
-				    t->word, BYTES_MOST);
-		t->is_wrong = true;
-		return;
-	}
-	fputs("(memcmp(", out);
-	put_expression(t, at, end, out);
-	fputs(", \"", out);
-	for (size_t i = 0; i + 1 < count; i++)
-		fprintf(out, "\\x%02x", bytes[i]);
-	fprintf(out, "\", %zu) == 0)", count - 1);
-}
-
-/* Bytes of a literal of C, "a\x41\n": 3. */
-static size_t literal_bytes(const char *at, const char *end)
+/* The literal and how many bytes it has: 3 of "a\x41\n". */
+static size_t put_literal(const char *at, const char *end, struct script_text *out)
 {
 	size_t count = 0;
 
+	script_put(out, "%.*s", (int)(end - at), at);
 	for (at++; at < end - 1; count++) {
 		if (*at++ != '\\')
 			continue;
@@ -259,191 +124,196 @@ static size_t literal_bytes(const char *at, const char *end)
 	return count;
 }
 
-/* STRCMP("x", name): as in bcc, the text may go on after what is compared. */
-static size_t put_strcmp(struct bcc_text *t, const char *at, FILE *out)
+/* One message about a word is enough. */
+static void complain(struct bcc_text *t, const char *message)
 {
-	const char *close = bcc_bracket_end(at + 6), *comma;
-
-	if (!close)
-		return 0;
-	comma = bcc_value_end(at + 7, close - 1);
-	if (comma == close - 1)
-		return 0;
-	if (t->how->is_binary) {
-		put_memcmp(t, at + 7, comma + 1 + strspn(comma + 1, " "), close - 1, out);
-		return (size_t)(close - at);
-	}
-	fputs("(strncmp(str(", out);
-	put_expression(t, comma + 1 + strspn(comma + 1, " "), close - 1, out);
-	fprintf(out, "), %.*s, %zu) == 0)", (int)(comma - at) - 7, at + 7,
-		literal_bytes(at + 7, comma));
-	return (size_t)(close - at);
+	if (!t->is_wrong)
+		usage_error(t->command, "'%s': %s", t->word, message);
+	t->is_wrong = true;
 }
 
-/* $entry(name): what a parameter was when the function began. */
-static size_t put_entry(struct bcc_text *t, const char *at, FILE *out)
+/* Each of these writes what stands for a token and the bracket that follows it, and returns what
+ * is after them; NULL: it is not that. */
+typedef const char *rewrite_fn(struct bcc_text *t, const char *at, struct script_text *out);
+
+/* STRCMP("x", name): as in bcc, the text may go on after what is compared. */
+static const char *rewrite_strcmp(struct bcc_text *t, const char *at, struct script_text *out)
 {
-	const char *close = bcc_bracket_end(at + 6), *name = at + 7;
+	const char *comma = *at == '(' ? text_until(at + 1, ",)") : "";
+	const char *close = *comma == ',' ? text_until(comma + 1, ")") : "";
+	bool is_binary = t->how->is_binary;
+	size_t count;
+
+	if (!*close)
+		return NULL;
+	script_put(out, is_binary ? "(memcmp(" : "(strncmp(str(");
+	put_expression(t, comma + 1 + strspn(comma + 1, " "), close, out);
+	script_put(out, is_binary ? ", " : "), ");
+	count = is_binary ? put_bytes(at + 1, out) : put_literal(at + 1, comma, out);
+	script_put(out, ", %zu) == 0)", count);
+	if (is_binary && !count)
+		complain(t, "with -B, STRCMP() needs up to 64 bytes in braces, such as "
+			    "\"{0x61, 0x62, 0}\", of which the last is not compared");
+	return close + 1;
+}
+
+/* $entry(name): what a parameter was when the function began, as a number of its type; of a text,
+ * the address. */
+static const char *rewrite_entry(struct bcc_text *t, const char *at, struct script_text *out)
+{
+	const char *close = *at == '(' ? text_until(at + 1, ")") : "", *type;
+	char argument[16];
+	size_t len;
 	int index;
 
-	if (!close)
-		return 0;
-	name += strspn(name, " ");
-	index = parameter(t, name, strcspn(name, " )"));
+	if (!*close || !t->map)
+		return NULL;
+	at += 1 + strspn(at + 1, " ");
+	index = find_parameter(t, at, strcspn(at, " )"), &type, &len);
 	if (index < 0) {
-		t->kept |= 1u << BCC_NAMES; /* it is in no signature */
-		return (size_t)(close - at);
+		complain(t, "$entry() names a parameter of the signature");
+		return close + 1;
 	}
-	t->has_entry = true;
-	t->kept |= 1u << index;
-	fprintf(out, "@%c_arg%d[tid]", t->map, index);
-	return (size_t)(close - at);
+	snprintf(argument, sizeof(argument), "arg%d", index);
+	script_put(&t->kept, ", ");
+	bcc_put_value(&t->kept, t, argument, type, memchr(type, '*', len) ? 0 : len);
+	script_put(out, "@%c_start[tid].%u", t->map, ++t->kept_count);
+	return close + 1;
 }
 
-/* One piece of an expression: its length. */
-static size_t put_piece(struct bcc_text *t, const char *first, const char *at, FILE *out)
+/* Nanoseconds since the start. The 0 makes a tuple of it, which has two parts at least. */
+static const char *rewrite_latency(struct bcc_text *t, const char *at, struct script_text *out)
 {
-	bool is_field = at > first + 1 && at[-1] == '>' && at[-2] == '-';
-	size_t len = *at == '$', done = 0;
-
-	while (is_word(at[len]))
-		len++;
-	if (*at == '"') {
-		len = (size_t)(bcc_quote_end(at) - at);
-		fwrite(at, 1, len, out);
-	} else if (!strncmp(at, "@user", 5)) {
-		return 5;
-	} else if (len == 6 && !strncmp(at, "STRCMP(", 7) && (done = put_strcmp(t, at, out))) {
-		return done;
-	} else if (len == 6 && t->map && !strncmp(at, "$entry(", 7) &&
-		   (done = put_entry(t, at, out))) {
-		return done;
-	} else if (len == 8 && t->map && !strncmp(at, "$latency", 8)) {
-		t->has_entry = true;
-		fprintf(out, "(nsecs - @%c_start[tid])", t->map);
-	} else if (len && !is_field) {
-		put_name(t, at, len, out);
-	} else {
-		len = len ? len : 1;
-		fwrite(at, 1, len, out);
-	}
-	return len;
+	if (!t->map)
+		return NULL;
+	script_put(&t->kept, ", 0");
+	t->kept_count++;
+	script_put(out, "(nsecs - @%c_start[tid].0)", t->map);
+	return at;
 }
 
-/* Names are changed, "@user" is left out, STRCMP(a, b) is a comparison. */
-static void put_expression(struct bcc_text *t, const char *at, const char *end, FILE *out)
-{
-	const char *first = at;
+/* The kernel calls a thread's number pid. */
+static const struct rewriting {
+	const char *token, *text;
+	rewrite_fn *rewrite; /* instead of `text` */
+} rewritings[] = {
+	/* clang-format off */
+	{"$pid",    "tid", NULL},     {"$tgid",  "pid",  NULL}, {"$tid",   "tid",    NULL},
+	{"$uid",    "uid", NULL},     {"$gid",   "gid",  NULL}, {"$cpu",   "cpu",    NULL},
+	{"$PID",    "pid", NULL},     {"$comm",  "comm", NULL}, {"$COMM",  "comm",   NULL},
+	{"$task",   "curtask", NULL}, {"$retval", "retval", NULL}, {"@user", "",     NULL},
+	{"STRCMP",  NULL, rewrite_strcmp}, {"$entry", NULL, rewrite_entry}, {"$latency", NULL, rewrite_latency},
+	/* clang-format on */
+};
 
-	while (at < end)
-		at += put_piece(t, first, at, out);
+/* What the table says of a token; NULL: nothing. */
+static const char *rewrite(struct bcc_text *t, const char *at, size_t len, struct script_text *out)
+{
+	const struct rewriting *r = rewritings, *end = r + COUNT(rewritings);
+
+	while (r < end && (strlen(r->token) != len || strncmp(at, r->token, len) != 0))
+		r++;
+	if (r < end && r->rewrite)
+		return r->rewrite(t, at + len, out);
+	script_put(out, "%s", r < end ? r->text : "");
+	return r < end ? at + len : NULL;
+}
+
+/* One token, such as "arg1" and "$pid"; what follows it. */
+static const char *put_token(struct bcc_text *t, const char *at, size_t len,
+			     struct script_text *out)
+{
+	const char *rewritten = rewrite(t, at, len, out), *after = at + len, *type;
+	size_t type_len;
+	long index = find_parameter(t, at, len, &type, &type_len);
+	bool is_named = index >= 0;
+	char *end = NULL;
+
+	if (rewritten)
+		return rewritten;
+	if (!is_named && t->type && len < 8 && !strncmp(at, "arg", 3))
+		index = strtol(at + 3, &end, 10) - 1;
+	/* The address of a struct: "ts->tv_nsec" needs its type. */
+	if (is_named && !strncmp(after, "->", 2) && memchr(type, '*', type_len))
+		script_put(out, "((%.*s)arg%ld)", (int)type_len, type, index);
+	else if (is_named || (index >= 0 && end == after))
+		script_put(out, "arg%ld", index);
+	else
+		script_put(out, "%.*s", (int)len, at);
+	return after;
+}
+
+static void put_expression(struct bcc_text *t, const char *at, const char *end,
+			   struct script_text *out)
+{
+	const char *first = at, *close;
+
+	while (at < end) {
+		bool is_field = at > first + 1 && at[-1] == '>' && at[-2] == '-';
+		size_t len = *at == '$' || *at == '@';
+
+		while (is_word(at[len]))
+			len++;
+		if (len && !is_field) {
+			at = put_token(t, at, len, out);
+			continue;
+		}
+		close = *at == '"' ? script_literal_end(at) : NULL;
+		len = close ? (size_t)(close + 1 - at) : len ? len : 1;
+		script_put(out, "%.*s", (int)len, at);
+		at += len;
+	}
 }
 
 char *bcc_expression(struct bcc_text *t, const char *at, const char *end)
 {
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
+	struct script_text out;
 
-	if (out) {
-		put_expression(t, at, end, out);
-		fclose(out);
-	}
-	if (t->is_wrong) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	script_text_begin(&out);
+	put_expression(t, at, end, &out);
+	if (!script_text_end(&out) || t->is_wrong)
+		script_text_free(&out);
+	return out.text;
 }
 
 /* ---- probes */
 
-/* What is before the name of the function or probe: "p:c:" has two colons. */
-static const char *after_colon(const char *at, const char *end)
-{
-	const char *colon = memchr(at, ':', (size_t)(end - at));
-
-	return colon ? colon + 1 : NULL;
-}
-
-/* What bcc has in the column FUNC: for "u:LIB:PROVIDER:NAME" the last two, for the others the name
- * alone. */
-static char *function_of(char type, const char *at, const char *end)
-{
-	const char *name = at, *next;
-
-	if (type == 'u') /* at the library */
-		name = after_colon(at, end);
-	else
-		while ((next = after_colon(name, end)))
-			name = next;
-	return strndup(name ? name : at, (size_t)(end - (name ? name : at)));
-}
-
-/* The type of the probe, and where its library begins: "p:LIB:NAME", "LIB:NAME", "::NAME", "NAME".
- */
-static char type_of(const struct bcc_text *t, const char *end, const char **library)
-{
-	const char *at = t->word, *rest = after_colon(at, end);
-	const char *second = rest ? after_colon(rest, end) : NULL;
-	bool is_typed = second && rest - at <= 2;
-	char type = 0;
-
-	*library = at;
-	if (!rest)
-		return 'p';
-	if (is_typed)
-		type = rest - at == 2 ? *at : 'p';
-	else if (!second && (t->how->is_function || !strncmp(at, "c:", 2)))
-		return 'p';
-	if (!type || !strchr("purt", type))
-		return 0; /* a probe in another form: as it is */
-	*library = rest;
-	return type;
-}
-
-/* What a script writes before the library: a function without one is the kernel's. */
-static const char *script_type(char type, bool of_kernel)
-{
-	/* clang-format off */
-	static const struct { char letter; const char *type, *of_kernel; } rows[] = {
-		{'u', "usdt:",      "usdt:*:*"},  {'t', "tracepoint:", "tracepoint:"},
-		{'r', "uretprobe:", "kretprobe"}, {'p', "uprobe:",     "kprobe"}, {0, "", ""},
-	};
-	/* clang-format on */
-	size_t i = 0;
-
-	while (rows[i].letter != type)
-		i++;
-	return of_kernel ? rows[i].of_kernel : rows[i].type;
-}
-
+/* "p:LIB:NAME", "LIB:NAME", "::NAME", "NAME"; what has another form stays as it is. */
 static int read_probe(struct bcc_text *t, size_t len, struct bcc_spec *out)
 {
-	const char *at, *end = t->word + len;
-	bool is_bare;
+	const char *at = t->word, *end = at + len, *last = memrchr(at, ':', len), *name;
+	const char *colon = memchr(at, ':', len);
+	const char *second = colon ? memchr(colon + 1, ':', (size_t)(end - colon) - 1) : NULL;
+	char letter = colon && colon > at ? *at : 'p';
+	bool is_typed = second && colon - at <= 1 && probe_letter(letter);
+	bool is_function = t->how->is_function || !strncmp(at, "c:", 2);
+	const struct probe_letter *type;
 
-	t->type = out->type = type_of(t, end, &at);
-	is_bare = t->type == 'p' && !after_colon(at, end);
-	out->function = function_of(t->type, at, end);
-	if (asprintf(&out->probe, "%s%s%.*s", script_type(t->type, is_bare || *at == ':'),
-		     is_bare ? ":" : "", (int)(end - at), at) < 0)
+	t->type = out->type = is_typed ? letter : !colon || (!second && is_function) ? 'p' : 0;
+	type = probe_letter(t->type);
+	/* bcc's column FUNC has the provider, too. */
+	name = t->type == 'u' ? second + 1 : last ? last + 1 : at;
+	out->function = strndup(name, (size_t)(end - name));
+	at = is_typed ? colon + 1 : at;
+	if (asprintf(&out->probe, "%s%s%.*s",
+		     !type		    ? ""
+		     : !colon || *at == ':' ? type->of_kernel
+					    : type->type,
+		     colon ? "" : ":", (int)(end - at), at) < 0)
 		out->probe = NULL;
 	return out->probe && out->function ? 0 : EXIT_FAILED;
 }
 
-int bcc_read_head(struct bcc_text *t, struct bcc_spec *out, const char **rest)
+int bcc_read_head(struct bcc_text *t, size_t len, struct bcc_spec *out, const char **rest)
 {
-	size_t head = strcspn(t->word, " \t(\"");
-	const char *at = t->word + head, *end;
-	int code = read_probe(t, head, out);
+	const char *at = t->word + len;
+	int code = read_probe(t, len, out);
 
 	if (!code && *at == '(') {
-		end = bcc_bracket_end(at);
-		if (!end)
+		t->signature = at + 1;
+		at = text_until(at + 1, ")");
+		if (!*at++)
 			return usage_error(t->command, "'%s': the '(' is never closed", t->word);
-		bcc_read_signature(t, at + 1, end - 1);
-		at = end;
 	}
 	*rest = at + strspn(at, " \t");
 	return code;

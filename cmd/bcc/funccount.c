@@ -1,85 +1,27 @@
 /* nopal funccount: counts of functions and events, as bcc's funccount prints them. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "bcc/show.h"
-#include "options.h"
+#include "bcc/tool.h"
 
-struct funccount {
-	struct bcc_run base; /* first: its options */
-	struct tally tally;
-};
-
-/* "malloc" of "malloc", "word" of "usdt:/bin/tick:tick:word", "sched:sched_switch" of a tracepoint
- */
-static const char *shown_name(const char *key)
+static void print_row(const struct bcc_run *r, const struct tally_row *row, FILE *out)
 {
-	const char *last = strrchr(key, ':');
-
-	if (!strncmp(key, "tracepoint:", 11))
-		return key + 11;
-	return last ? last + 1 : key;
+	(void)r;
+	fprintf(out, "%-36s %8llu\n", bcc_probe_name(row->key), (unsigned long long)row->count);
 }
 
-static void begin(struct bcc_run *r, struct nopal_trace *t, FILE *out)
-{
-	bcc_show_tracing(r, nopal_trace_probe_count(t), out);
-}
-
-static void print(struct bcc_run *r, struct nopal_trace *t, FILE *out)
-{
-	struct funccount *f = (struct funccount *)r;
-	const struct tally_row **rows;
-	size_t count;
-
-	tally_update(&f->tally, t, "@");
-	if (r->rest && !tally_has_news(&f->tally))
-		return;
-	rows = bcc_sorted(&f->tally, &count);
-	bcc_show_time(r, out);
-	fprintf(out, "%-36s %8s\n", "FUNC", "COUNT");
-	for (size_t i = 0; rows && i < count; i++)
-		fprintf(out, "%-36s %8llu\n", shown_name(rows[i]->key),
-			(unsigned long long)rows[i]->count);
-	free(rows);
-}
-
-static int write_word(const struct bcc_run *r, const struct command *c, const char *word,
-		      struct script_text *t)
+static int write_word(struct bcc_run *r, const struct command *c, int word, struct script_text *t)
 {
 	char type;
-	int code = bcc_write_probes(t, c, r, word, &type);
+	int code = bcc_write_probes(t, c, r, r->words[word], false, &type);
 
-	script_put(t, "\n");
-	if (!code)
-		code = scope_write(t, c, &r->scope, NULL);
 	script_put(t, "{\n\t@[%s] = count();\n}\n", type && strchr("pr", type) ? "func" : "probe");
-	return code;
-}
-
-static int run_funccount(const struct command *c, char **argv)
-{
-	struct funccount f = {.base = {.print = print,
-				       .begin = begin,
-				       .write = write_word,
-				       .end = "Detaching...\n"}};
-	int code;
-
-	if (!bcc_parse(&f.base, c, argv, &code))
-		return code;
-	code = bcc_run_words(&f.base, c, "c:malloc");
-	tally_free(&f.tally);
 	return code;
 }
 
 /* clang-format off */
 static const struct option options[] = {
-	{"-d", "--duration", "TIME", take_duration, BCC_AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m (default: on ^C)"},
-	BCC_INTERVAL, BCC_CLOCK,
-	{"-n", NULL,         "COUNT", take_count,   BCC_AT(times),         "stop after COUNT times"},
-	BCC_REGEX, BCC_CPU, BCC_SCOPE,
-	{"-D", "--debug",    NULL,    take_flag,    BCC_AT(run.script_first),  "print the script before it runs"},
-	RUN_SCRIPT, BCC_HELP, {0},
+	BCC_DURATION("-d"), BCC_INTERVAL, BCC_CLOCK, BCC_TIMES(NULL), BCC_REGEX, BCC_CPU,
+	BCC_SCRIPT("-D", "--debug"), BCC_COMMON,
 };
 /* clang-format on */
 
@@ -96,5 +38,11 @@ const struct command command_funccount = {
 		"  nopal funccount -i 1 -T u:/usr/bin/php8.2:function__entry\n",
 	.options = options,
 	.shared = run_options,
-	.run = run_funccount,
+	.run = bcc_run_command,
+	.detail =
+		&(const struct bcc_tool){
+			.heading = "FUNC                                    COUNT\n",
+			.write = write_word,
+			.print_row = print_row,
+		},
 };

@@ -1,213 +1,118 @@
 /* nopal stackcount: counts of call stacks, as bcc's stackcount prints them. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "bcc/show.h"
-#include "options.h"
-
-struct stackcount {
-	struct bcc_run base; /* first: its options */
-	struct tally tally;
-	bool offsets, addresses; /* -s, -v */
-	bool by_process;	 /* -P */
-	bool only_kernel, only_user;
-	bool delimited, folded; /* -d, -f */
-};
+#include "bcc/tool.h"
 
 /* ---- frames: lines of "    7f3b12 main+0x12 [prog]" */
 
+/* Without its file, and without the offset if that is not shown. */
 struct frame {
-	const char *address, *name; /* name: without its offset if that is not shown */
+	const char *address, *name;
 	int address_len, name_len;
 };
 
 /* The frame in the line at *at, which moves to the next line; false: there is none. */
 static bool next_frame(const char **at, bool offsets, struct frame *out)
 {
-	const char *line = *at + strspn(*at, " \n"), *end = line + strcspn(line, "\n");
-	const char *name = line + strcspn(line, " \n"), *last = end;
+	const char *line = *at + strspn(*at, " \n"), *end = line + strcspn(line, "\n"), *last;
+	/* A line that says why a stack is cut short is not a frame: "(cut: ...)" */
+	const char *name = *line == '(' ? line : line + strcspn(line, " \n");
 
-	if (line == end)
-		return false;
 	*at = end;
-	name += *name == ' ';
-	/* A frame that cuts a stack short: "[cut: ...]" */
-	if (*line == '[') {
-		*out = (struct frame){"", line, 0, (int)(end - line)};
-		return true;
-	}
-	if (last > name && last[-1] == ']')
-		while (last > name + 1 && !(last[-1] == '[' && last[-2] == ' '))
-			last--;
-	last = last > name + 1 ? last - 2 : end;
-	for (const char *plus = last; !offsets && plus-- > name;)
-		if (!strncmp(plus, "+0x", 3)) {
-			last = plus;
-			break;
-		}
-	*out = (struct frame){line, name, (int)(name - 1 - line), (int)(last - name)};
-	return true;
+	*out = (struct frame){line, name + (*name == ' '), (int)(name - line), 0};
+	name = out->name;
+	last = end > name && end[-1] == ']' ? memrchr(name, '[', (size_t)(end - name)) : NULL;
+	if (last && last > name + 1 && last[-1] == ' ')
+		end = last - 1;
+	last = offsets ? NULL : memrchr(name, '+', (size_t)(end - name));
+	if (last && !strncmp(last, "+0x", 3))
+		end = last;
+	out->name_len = (int)(end - name);
+	return *line;
 }
 
-static void print_frames(const struct stackcount *s, const char *stack, FILE *out)
-{
-	struct frame f;
-
-	while (next_frame(&stack, s->offsets, &f)) {
-		fputs("  ", out);
-		if (s->addresses)
-			fprintf(out, "%-16.*s ", f.address_len, f.address);
-		fprintf(out, "%.*s\n", f.name_len, f.name);
-	}
-}
-
-/* Outermost first. */
-static void print_folded(const struct stackcount *s, const char *stack, bool *any, FILE *out)
+/* A line for each; folded, outermost first. */
+static void print_frames(const struct bcc_run *r, const char *stack, bool *any, FILE *out)
 {
 	struct frame frames[128];
 	unsigned count = 0;
 
-	while (count < 128 && next_frame(&stack, s->offsets, &frames[count]))
+	while (count < 128 && next_frame(&stack, r->offsets, &frames[count]))
 		count++;
-	while (count--) {
-		fprintf(out, "%s%.*s", *any ? ";" : "", frames[count].name_len, frames[count].name);
+	for (unsigned i = 0; i < count; i++) {
+		const struct frame *f = &frames[r->folded ? count - 1 - i : i];
+
+		fputs(!r->folded ? "  " : *any ? ";" : "", out);
+		if (r->addresses && !r->folded)
+			fprintf(out, "%-16.*s ", f->address_len, f->address);
+		fprintf(out, r->folded ? "%.*s" : "%.*s\n", f->name_len, f->name);
 		*any = true;
 	}
 }
 
 /* ---- results */
 
-/* The parts of a key, in the order that write_word() gives them. */
-struct parts {
-	const char *kernel, *user, *pid, *comm;
-};
-
-static struct parts parts_of(const struct stackcount *s, const struct tally_row *row)
+/* The part of a key that write_word() gave in this place, and that these options leave out. */
+static const char *part(const struct tally_row *row, unsigned *at, bool left_out)
 {
-	struct parts p = {"", "", "", ""};
+	return left_out || *at >= row->part_count ? "" : row->parts[(*at)++];
+}
+
+static void print_row(const struct bcc_run *r, const struct tally_row *row, FILE *out)
+{
+	bool is_delimited = r->delimited && !r->only_user && !r->only_kernel, any;
 	unsigned at = 0;
+	const char *kernel = part(row, &at, r->only_user), *user = part(row, &at, r->only_kernel);
+	const char *pid = part(row, &at, !r->by_process), *comm = part(row, &at, !r->by_process);
 
-	if (!s->only_user && at < row->part_count)
-		p.kernel = row->parts[at++];
-	if (!s->only_kernel && at < row->part_count)
-		p.user = row->parts[at++];
-	if (s->by_process && at + 1 < row->part_count) {
-		p.pid = row->parts[at++];
-		p.comm = row->parts[at];
-	}
-	return p;
-}
-
-static void print_line(const struct stackcount *s, const struct tally_row *row, FILE *out)
-{
-	struct parts p = parts_of(s, row);
-	bool any = *p.comm;
-
-	fputs(p.comm, out);
-	print_folded(s, p.user, &any, out);
-	if (s->delimited && !s->only_user && !s->only_kernel) {
-		fputs(any ? ";-" : "-", out);
-		any = true;
-	}
-	print_folded(s, p.kernel, &any, out);
-	fprintf(out, " %llu\n", (unsigned long long)row->count);
-}
-
-static void print_stack(const struct stackcount *s, const struct tally_row *row, FILE *out)
-{
-	struct parts p = parts_of(s, row);
-
-	print_frames(s, p.kernel, out);
-	if (s->delimited && !s->only_user && !s->only_kernel)
-		fputs("    --\n", out);
-	print_frames(s, p.user, out);
-	if (s->by_process && !s->base.run.pid_count)
-		fprintf(out, "    %s [%s]\n", p.comm, p.pid);
-	fprintf(out, "    %llu\n\n", (unsigned long long)row->count);
-}
-
-static void print(struct bcc_run *r, struct nopal_trace *t, FILE *out)
-{
-	struct stackcount *s = (struct stackcount *)r;
-	const struct tally_row **rows;
-	size_t count;
-
-	tally_update(&s->tally, t, "@");
-	if (r->rest && !tally_has_news(&s->tally))
-		return;
-	rows = bcc_sorted(&s->tally, &count);
-	if (!s->folded)
-		bcc_show_time(r, out);
-	for (size_t i = 0; rows && i < count; i++)
-		if (s->folded)
-			print_line(s, rows[i], out);
-		else
-			print_stack(s, rows[i], out);
-	free(rows);
-}
-
-static void begin(struct bcc_run *r, struct nopal_trace *t, FILE *out)
-{
-	struct stackcount *s = (struct stackcount *)r;
-
-	if (!s->folded)
-		bcc_show_tracing(r, nopal_trace_probe_count(t), out);
+	any = r->folded && *comm;
+	fputs(any ? comm : "", out);
+	print_frames(r, r->folded ? user : kernel, &any, out);
+	if (is_delimited)
+		fputs(!r->folded ? "    --\n" : any ? ";-" : "-", out);
+	any |= is_delimited;
+	print_frames(r, r->folded ? kernel : user, &any, out);
+	if (r->by_process && !r->folded && !r->run.pid_count)
+		fprintf(out, "    %s [%s]\n", comm, pid);
+	fprintf(out, r->folded ? " %llu\n" : "    %llu\n\n", (unsigned long long)row->count);
 }
 
 /* ---- the script */
 
-static int write_word(const struct bcc_run *r, const struct command *c, const char *word,
-		      struct script_text *t)
+static int check(struct bcc_run *r, const struct command *c)
 {
-	const struct stackcount *s = (const struct stackcount *)r;
-	char type;
-	int code;
-
-	if (s->only_kernel && s->only_user)
+	if (r->only_kernel && r->only_user)
 		return usage_error(c, "-K and -U cannot be combined: without them, both stacks are "
 				      "counted");
-	if (strspn(word, "0123456789.") == strlen(word)) /* -d is a time in other commands */
-		return usage_error(c, "'%s' is not a probe: the option for a time is -D", word);
-	code = bcc_write_probes(t, c, &s->base, word, &type);
-	script_put(t, "\n");
-	if (!code)
-		code = scope_write(t, c, &s->base.scope, NULL);
-	script_put(t, "{\n\t@[%s%s%s%s] = count();\n}\n", s->only_user ? "" : "kstack",
-		   s->only_user || s->only_kernel ? "" : ", ", s->only_kernel ? "" : "ustack",
-		   s->by_process ? ", pid, comm" : "");
-	return code;
+	for (int i = 0; i < r->word_count; i++) /* -d is a time in other commands */
+		if (strspn(r->words[i], "0123456789.") == strlen(r->words[i]))
+			return usage_error(c, "'%s' is not a probe: the option for a time is -D",
+					   r->words[i]);
+	return 0;
 }
 
-static int run_stackcount(const struct command *c, char **argv)
+static int write_word(struct bcc_run *r, const struct command *c, int word, struct script_text *t)
 {
-	struct stackcount s = {.base = {.print = print, .begin = begin, .write = write_word}};
-	int code;
+	char type;
+	int code = bcc_write_probes(t, c, r, r->words[word], false, &type);
 
-	if (!bcc_parse(&s.base, c, argv, &code))
-		return code;
-	s.base.end = s.folded ? "" : "Detaching...\n";
-	s.base.run.options.frames = NOPAL_FRAMES_BCC_ADDRESS;
-	code = bcc_run_words(&s.base, c, "c:malloc");
-	tally_free(&s.tally);
+	script_put(t, "{\n\t@[%s%s%s%s] = count();\n}\n", r->only_user ? "" : "kstack",
+		   r->only_user || r->only_kernel ? "" : ", ", r->only_kernel ? "" : "ustack",
+		   r->by_process ? ", pid, comm" : "");
 	return code;
 }
 
 /* clang-format off */
-#define AT(member) offsetof(struct stackcount, member)
 static const struct option options[] = {
-	{"-D", "--duration",  "TIME", take_duration, BCC_AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m (default: on ^C)"},
-	BCC_INTERVAL, BCC_CLOCK,
-	{"-n", NULL,          "COUNT", take_count,   BCC_AT(times),     "stop after COUNT times"},
-	{"-s", "--offset",    NULL,    take_flag,    AT(offsets),       "show the offsets in functions"},
-	{"-v", "--verbose",   NULL,    take_flag,    AT(addresses),     "show addresses"},
-	{"-P", "--perpid",    NULL,    take_flag,    AT(by_process),    "count separately for each process"},
-	{"-K", "--kernel-stacks-only", NULL, take_flag, AT(only_kernel), "show only the stack in the kernel"},
-	{"-U", "--user-stacks-only",   NULL, take_flag, AT(only_user),   "show only the stack in the program"},
-	{"-d", "--delimited", NULL,    take_flag,    AT(delimited),     "put a mark between the two stacks"},
-	{"-f", "--folded",    NULL,    take_flag,    AT(folded),        "print a line for each stack, for flame graphs"},
-	BCC_REGEX, BCC_CPU, BCC_SCOPE,
-	{NULL, "--debug",     NULL,    take_flag,    BCC_AT(run.script_first), "print the script before it runs"},
-	RUN_SCRIPT, BCC_HELP, {0},
+	BCC_DURATION("-D"), BCC_INTERVAL, BCC_CLOCK, BCC_TIMES(NULL),
+	BCC_FLAG("-s", "--offset",             offsets,     "show the offsets in functions"),
+	BCC_FLAG("-v", "--verbose",            addresses,   "show addresses"),
+	BCC_FLAG("-P", "--perpid",             by_process,  "count separately for each process"),
+	BCC_FLAG("-K", "--kernel-stacks-only", only_kernel, "show only the stack in the kernel"),
+	BCC_FLAG("-U", "--user-stacks-only",   only_user,   "show only the stack in the program"),
+	BCC_FLAG("-d", "--delimited",          delimited,   "put a mark between the two stacks"),
+	BCC_FLAG("-f", "--folded",             folded,      "print a line for each stack, for flame graphs"),
+	BCC_REGEX, BCC_CPU, BCC_SCRIPT(NULL, "--debug"), BCC_COMMON,
 };
 /* clang-format on */
 
@@ -223,5 +128,11 @@ const struct command command_stackcount = {
 		"  nopal stackcount -D 5 -P -f c:malloc | nopal flame -o malloc.html\n",
 	.options = options,
 	.shared = run_options,
-	.run = run_stackcount,
+	.run = bcc_run_command,
+	.detail =
+		&(const struct bcc_tool){
+			.check = check,
+			.write = write_word,
+			.print_row = print_row,
+		},
 };

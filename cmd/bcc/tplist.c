@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "list.h"
 #include "nopal/sites.h"
 #include "nopal/trace.h"
 #include "options.h"
@@ -16,8 +17,11 @@ struct tplist {
 	pid_t pid;
 	const char *library;
 	unsigned verbose;
+	const char *filter; /* of PROVIDER:NAME, or CATEGORY:EVENT; NULL: none */
+	unsigned shown;
 };
 
+/* -v, -vv */
 static const char *take_more(void *at, const struct option *o, const char *value)
 {
 	(void)o;
@@ -26,50 +30,40 @@ static const char *take_more(void *at, const struct option *o, const char *value
 	return NULL;
 }
 
-static int compare_sites(const void *a, const void *b)
-{
-	const struct nopal_site *x = *(const struct nopal_site *const *)a;
-	const struct nopal_site *y = *(const struct nopal_site *const *)b;
-	int order = strcmp(nopal_site_file(x), nopal_site_file(y));
+/* ---- arguments */
 
-	if (!order)
-		order = strcmp(nopal_site_provider(x), nopal_site_provider(y));
-	return order ? order : strcmp(nopal_site_name(x), nopal_site_name(y));
-}
-
-/* x86-64's registers without their size, as bcc has them: "ax" of "rax" and "eax", "r8" of "r8d".
- */
-static const char *bare_register(const char *name, char out[8])
+/* x86-64's registers have no size in bcc's output: "ax" of "rax", "eax" and "al", "r8" of "r8d". */
+static void put_register(const char *name)
 {
 	static const char *const words[] = {"ax", "bx", "cx", "dx", "si", "di", "bp", "sp", "ip"};
-	size_t len = strlen(name);
+	size_t len = strlen(name), digits = strspn(name + 1, "0123456789");
 
-	for (size_t i = 0; len < 4 && i < sizeof(words) / sizeof(*words); i++)
-		if (strstr(name, words[i]) ||
-		    (len == 2 && name[0] == words[i][0] && name[1] == 'l' && i < 4) ||
-		    (len == 3 && !strncmp(name, words[i], 2) && name[2] == 'l'))
-			return words[i];
-	snprintf(out, 8, "%s", name);
-	if (out[0] == 'r' && out[1] >= '0' && out[1] <= '9')
-		out[1 + strspn(out + 1, "0123456789")] = '\0';
-	return out;
+	for (size_t i = 0; len < 4 && i < sizeof(words) / sizeof(*words); i++) {
+		bool is_byte = len == 2 ? i < 4 && *name == *words[i] : !strncmp(name, words[i], 2);
+
+		if (strstr(name, words[i]) || (is_byte && name[len - 1] == 'l'))
+			name = words[i];
+	}
+	printf("%.*s", *name == 'r' && digits ? (int)digits + 1 : -1, name);
 }
 
 /* "ax", "*(bp - 8)", "14" */
-static void show_place(const struct nopal_arg *a)
+static void put_place(const struct nopal_arg *a)
 {
-	char base[8], index[8];
+	unsigned long long distance = (unsigned long long)a->value;
 
 	if (a->kind == NOPAL_ARG_CONSTANT) {
 		printf("%lld", (long long)a->value);
 	} else if (a->kind == NOPAL_ARG_REGISTER) {
-		fputs(bare_register(a->reg, base), stdout);
+		put_register(a->reg);
 	} else {
-		printf("*(%s %c %llu", a->base ? bare_register(a->base, base) : "0",
-		       a->value < 0 ? '-' : '+',
-		       a->value < 0 ? -(unsigned long long)a->value : (unsigned long long)a->value);
-		if (a->index)
-			printf(" + %s", bare_register(a->index, index));
+		fputs("*(", stdout);
+		put_register(a->base ? a->base : "0");
+		printf(" %c %llu", a->value < 0 ? '-' : '+', a->value < 0 ? -distance : distance);
+		if (a->index) {
+			fputs(" + ", stdout);
+			put_register(a->index);
+		}
 		if (a->index && a->scale > 1)
 			printf(" * %u", a->scale);
 		putchar(')');
@@ -79,180 +73,141 @@ static void show_place(const struct nopal_arg *a)
 static void show_argument(const struct nopal_site *site, unsigned n)
 {
 	struct nopal_arg a;
-	char *text;
+	char *text = NULL;
 
 	printf("    argument #%u ", n + 1);
 	if (!nopal_site_arg(site, n, &a) && a.kind != NOPAL_ARG_UNKNOWN && !a.is_float &&
 	    !a.shift) {
 		printf("%u %s bytes @ ", a.size, a.is_signed ? "signed  " : "unsigned");
-		show_place(&a);
+		put_place(&a);
 	} else {
 		text = nopal_site_arg_text(site, n);
-		fputs(text ? text : "", stdout);
-		free(text);
 	}
-	putchar('\n');
-}
-
-/* "PATH PROVIDER:NAME", or with -v what is at its `count` sites. */
-static void show_probe(const struct tplist *l, const struct nopal_site *const *sites, size_t count)
-{
-	char *path = nopal_escaped(nopal_site_file(*sites));
-	char *provider = nopal_escaped(nopal_site_provider(*sites));
-	char *name = nopal_escaped(nopal_site_name(*sites));
-
-	if (path && provider && name && !l->verbose)
-		printf("%s %s:%s\n", path, provider, name);
-	else if (path && provider && name)
-		printf("%s:%s [sema 0x%llx]\n", provider, name,
-		       (unsigned long long)nopal_site_semaphore(*sites));
-	if (l->verbose == 1)
-		printf("  %zu location(s)\n  %u argument(s)\n", count,
-		       nopal_site_arg_count(*sites));
-	for (size_t i = 0; l->verbose > 1 && i < count; i++) {
-		printf("  location #%zu %s 0x%llx\n", i + 1, path ? path : "",
-		       (unsigned long long)nopal_site_location(sites[i]));
-		for (unsigned n = 0; n < nopal_site_arg_count(sites[i]); n++)
-			show_argument(sites[i], n);
-	}
-	free(path);
-	free(provider);
-	free(name);
-}
-
-static bool is_wanted(const struct nopal_site *site, const char *filter)
-{
-	char *text = NULL;
-	bool wanted = true;
-
-	if (filter &&
-	    asprintf(&text, "%s:%s", nopal_site_provider(site), nopal_site_name(site)) >= 0)
-		wanted = !fnmatch(filter, text, 0);
+	printf("%s\n", text ? text : "");
 	free(text);
+}
+
+/* ---- probes */
+
+/* As in bcc, a filter is about the whole name. */
+static bool is_wanted(struct tplist *l, const char *name)
+{
+	bool wanted = !l->filter || !fnmatch(l->filter, name, 0);
+
+	l->shown += wanted;
 	return wanted;
 }
 
-static bool show(const struct nopal_sites *probes, const struct tplist *l, const char *filter)
+static void show_location(const struct nopal_site *site, size_t number, const char *path)
 {
-	size_t count = nopal_sites_count(probes), kept = 0, same;
-	const struct nopal_site **list = calloc(count + 1, sizeof(*list));
+	printf("  location #%zu %s 0x%llx\n", number, path,
+	       (unsigned long long)nopal_site_location(site));
+	for (unsigned n = 0; n < nopal_site_arg_count(site); n++)
+		show_argument(site, n);
+}
 
-	for (size_t i = 0; list && i < count; i++)
-		if (is_wanted(nopal_sites_at(probes, i), filter))
-			list[kept++] = nopal_sites_at(probes, i);
-	if (kept)
-		qsort(list, kept, sizeof(*list), compare_sites);
-	for (size_t i = 0; i < kept; i += same) {
-		for (same = 1; i + same < kept && !compare_sites(&list[i], &list[i + same]);)
-			same++;
-		show_probe(l, list + i, same);
+/* "PATH PROVIDER:NAME", or with -v what is at its `count` sites. */
+static void show_probe(struct tplist *l, const struct list_row *rows, size_t count)
+{
+	const struct nopal_site *first = rows->site;
+	char *whole = NULL, *name, *path = nopal_escaped(nopal_site_file(first));
+
+	if (asprintf(&whole, "%s:%s", nopal_site_provider(first), nopal_site_name(first)) < 0)
+		whole = NULL;
+	name = whole && is_wanted(l, whole) ? nopal_escaped(whole) : NULL;
+	if (name && path && !l->verbose)
+		printf("%s %s\n", path, name);
+	else if (name)
+		printf("%s [sema 0x%llx]\n", name, (unsigned long long)nopal_site_semaphore(first));
+	if (name && l->verbose == 1)
+		printf("  %zu location(s)\n  %u argument(s)\n", count, nopal_site_arg_count(first));
+	for (size_t i = 0; name && path && l->verbose > 1 && i < count; i++)
+		show_location(rows[i].site, i + 1, path);
+	free(whole);
+	free(name);
+	free(path);
+}
+
+static void show(struct tplist *l, const struct nopal_sites *probes)
+{
+	size_t count = nopal_sites_count(probes), first = 0;
+	struct list_row *rows = list_rows(probes, true);
+
+	for (size_t i = 1; rows && i <= count; i++) {
+		if (i < count && list_same_probe(rows[first].site, rows[i].site))
+			continue;
+		show_probe(l, rows + first, i - first);
+		first = i;
 	}
-	free(list);
-	return kept;
+	free(rows);
 }
 
-/* A library as the process sees it. */
-static int find_in_process(struct nopal_sites *probes, const struct tplist *l, struct nopal_diag *d)
+static void find(struct tplist *l, struct nopal_diag *d)
 {
-	char *pattern = NULL;
-	int found = asprintf(&pattern, "usdt:%s:*:*", l->library) < 0
-			    ? -ENOMEM
-			    : nopal_sites_find(probes, pattern, l->pid, d);
-
-	free(pattern);
-	return found;
-}
-
-/* As in bcc, a filter is about the whole of PROVIDER:NAME, or SUBSYSTEM:EVENT. */
-static void say_none(const char *filter)
-{
-	if (!filter) {
-		say_error("no probe matches");
-		return;
-	}
-	say_error("no probe matches '%s'", filter);
-	if (!strchr(filter, ':'))
-		fprintf(stderr, "hint: it is compared with PROVIDER:NAME: write '*:%s'\n", filter);
-}
-
-static int run(const struct tplist *l, const char *filter)
-{
-	struct nopal_diag *d = nopal_diag_new();
 	struct nopal_sites *probes = NULL;
-	bool ok = d && !nopal_sites_new(&probes);
+	char *pattern = NULL;
 
-	if (ok) {
-		int found = l->library && l->pid ? find_in_process(probes, l, d)
-			    : l->library	 ? nopal_sites_file(probes, l->library, d)
-						 : nopal_sites_process(probes, l->pid, d);
-
-		ok = found >= 0 && show(probes, l, filter);
-		show_messages(d);
-		if (!ok && !nopal_diag_errors(d))
-			say_none(filter);
-	}
+	if (!nopal_sites_new(&probes) &&
+	    asprintf(&pattern, l->library ? "usdt:\"%s\":*:*" : "usdt:*:*:*", l->library) >= 0)
+		nopal_sites_find(probes, pattern, l->pid, d);
+	if (probes)
+		show(l, probes);
 	nopal_sites_free(probes);
-	nopal_diag_free(d);
-	return ok ? EXIT_OK : EXIT_FAILED;
+	free(pattern);
 }
 
 /* ---- tracepoints of the kernel */
 
-struct tracepoints {
-	const char *filter;
-	unsigned count;
-};
-
 /* "tracepoint:sched:sched_switch", and with -v its fields: "    char prev_comm[16]" */
 static int show_tracepoint(void *arg, const char *text)
 {
-	struct tracepoints *t = arg;
-	const char *colon = strchr(text, ':'), *rest = strchr(text, '\n');
-	char *name =
-		colon ? strndup(colon + 1, rest ? (size_t)(rest - colon) - 1 : SIZE_MAX / 2) : NULL;
+	char *name = strdup(text + strlen("tracepoint:")), *rest = name;
+	const char *line = strsep(&rest, "\n");
 
-	if (name && (!t->filter || !fnmatch(t->filter, name, 0))) {
-		puts(name);
-		t->count++;
-		while (rest && *++rest) {
-			int len = (int)strcspn(rest, "\n");
-
-			printf("%.*s;\n", len, rest);
-			rest = rest[len] ? rest + len : NULL;
-		}
-	}
+	if (name && is_wanted(arg, line))
+		puts(line);
+	else
+		rest = NULL;
+	while ((line = strsep(&rest, "\n")))
+		printf("%s;\n", line);
 	free(name);
 	return 0;
 }
 
-static int list_tracepoints(const struct tplist *l, const char *filter)
+static int run(struct tplist *l, struct nopal_diag *d)
 {
 	const struct nopal_trace_options options = {.size = sizeof(options),
 						    .verbose = l->verbose > 0};
-	struct tracepoints t = {.filter = filter};
-	struct nopal_diag *d = nopal_diag_new();
-	int err = nopal_trace_list("tracepoint:*:*", &options, show_tracepoint, &t, d);
 
-	if (err < 0 && d)
-		show_messages(d);
-	else if (!t.count)
-		say_none(filter);
-	nopal_diag_free(d);
-	return t.count ? EXIT_OK : EXIT_FAILED;
+	if (l->pid || l->library)
+		find(l, d);
+	else
+		nopal_trace_list("tracepoint:*:*", &options, show_tracepoint, l, d);
+	show_messages(d);
+	if (l->shown)
+		return EXIT_OK;
+	if (!nopal_diag_errors(d))
+		say_error(l->filter ? "no probe matches '%s'" : "no probe matches", l->filter);
+	if (!nopal_diag_errors(d) && l->filter && !strchr(l->filter, ':'))
+		say_hint("it is compared with PROVIDER:NAME: write '*:%s'", l->filter);
+	return EXIT_FAILED;
 }
 
 static int run_tplist(const struct command *c, char **argv)
 {
 	struct tplist l = {.pid = 0};
+	struct nopal_diag *d;
 	int code, words = options_parse(c, argv, &l, &code);
 
 	if (words < 0)
 		return code;
 	if (words > 1)
 		return usage_error(c, "one filter, not %d", words);
-	if (!l.pid && !l.library)
-		return list_tracepoints(&l, words ? argv[1] : NULL);
-	return run(&l, words ? argv[1] : NULL);
+	l.filter = words ? argv[1] : NULL;
+	d = nopal_diag_new();
+	code = d ? run(&l, d) : EXIT_FAILED;
+	nopal_diag_free(d);
+	return code;
 }
 
 /* clang-format off */
