@@ -82,7 +82,7 @@ struct str str_cut(struct str *rest, char sep)
 	struct str head = *rest;
 
 	if (at < 0) {
-		*rest = str_of(rest->ptr + rest->len, 0);
+		*rest = rest->len ? str_of(rest->ptr + rest->len, 0) : head;
 		return head;
 	}
 	head.len = (size_t)at;
