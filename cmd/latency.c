@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "flame.h"
 #include "latency.h"
 #include "options.h"
 #include "probe_word.h"
@@ -100,7 +101,7 @@ static void put_slow(struct script_text *t, const struct latency *l)
 		put_open(t, l, "args");
 		script_put(t, ";\n");
 	}
-	if (l->view.json) {
+	if (l->view.format == NOPAL_JSON) {
 		script_put(t,
 			   "\t\t\t\tevent(\"type ns pid tid comm%s%s%s\", \"slow\", $ns, pid, tid, "
 			   "comm%s",
@@ -225,7 +226,8 @@ static void watch(void *arg, struct nopal_trace *t, FILE *out, bool over)
 char *latency_title(const char *by)
 {
 	size_t name = strspn(by, "abcdefghijklmnopqrstuvwxyz_"), len = strlen(by);
-	bool is_call = name && by[name] == '(' && strcspn(by, "),") == len - 1;
+	bool is_call = name && by[name] == '(' && strcspn(by, "),") == len - 1 &&
+		       (by[name + 1] < '0' || by[name + 1] > '9'); /* not of ustack(3) */
 	char *title;
 
 	by += is_call ? name + 1 : 0;
@@ -236,6 +238,21 @@ char *latency_title(const char *by)
 		if (*at >= 'a' && *at <= 'z')
 			*at = (char)(*at - 'a' + 'A');
 	return title;
+}
+
+static int run_flame(const struct command *c, struct latency *l, const char *script)
+{
+	char *title = NULL;
+	int code = EXIT_FAILED;
+
+	l->view.flame = flame_new();
+	if (l->view.flame)
+		code = run_script(script, &l->run);
+	if (code == EXIT_OK && asprintf(&title, "%s: %s", c->self, l->pair.start) >= 0)
+		code = flame_save(l->view.flame, title, "us", l->flame);
+	flame_free(l->view.flame);
+	free(title);
+	return code;
 }
 
 static int run_text(const struct command *c, struct latency *l, const struct script_text *t)
@@ -251,7 +268,7 @@ static int run_text(const struct command *c, struct latency *l, const struct scr
 	l->run.take = take_records;
 	l->run.watch_arg = l;
 	l->kept.most = (size_t)l->slowest;
-	l->kept.json = l->view.json;
+	l->kept.json = l->view.format == NOPAL_JSON;
 	l->kept.has_stack = l->stack;
 	run_look(&l->run, &l->view.look);
 	l->view.title = title;
@@ -260,14 +277,38 @@ static int run_text(const struct command *c, struct latency *l, const struct scr
 	l->view.slowest = &l->kept;
 	l->view.subject = l->pair.start;
 	/* Of the script's lines, which are ours. */
-	l->run.options.format = l->view.json ? NOPAL_JSON : NOPAL_TEXT;
+	l->run.options.format = l->view.format == NOPAL_JSON ? NOPAL_JSON : NOPAL_TEXT;
 	l->run.options.structured = true;
 	l->run.options.lines = !l->no_lines;
 	l->run.options.look = &l->view.look;
-	l->run.quiet |= l->view.json;
-	code = run_script(t->text, &l->run);
+	l->run.quiet |= l->view.format == NOPAL_JSON;
+	code = l->flame ? run_flame(c, l, t->text) : run_script(t->text, &l->run);
 	free(title);
 	return code;
+}
+
+/* Not every result has every form. */
+static int check_form(const struct command *c, struct latency *l)
+{
+	if (l->view.format == NOPAL_FOLDED)
+		return usage_error(c, "-f folded is a form of stacks: --flame draws them");
+	if ((l->view.format == NOPAL_CSV || l->flame) && (l->slowest || l->stack))
+		return usage_error(c, "the slowest come as text or as -f json");
+	if (l->flame && l->interval)
+		return usage_error(c, "--flame and -i cannot be combined");
+	if (l->flame && l->by && strncmp(l->by, "ustack", 6) && strncmp(l->by, "kstack", 6))
+		return usage_error(c, "--flame draws stacks: --by is ustack or kstack with it");
+	if (l->flame && !l->by)
+		l->by = "ustack";
+	return 0;
+}
+
+static const char *take_csv(void *at, const struct option *o, const char *value)
+{
+	(void)o;
+	(void)value;
+	*(enum nopal_format *)at = NOPAL_CSV;
+	return NULL;
 }
 
 /* The time between two operations may be what is wanted. */
@@ -296,7 +337,9 @@ static int run_latency(const struct command *c, char **argv)
 	if (!code && pair_is_reversed(&l.pair))
 		say_reversed(&l.pair);
 	l.slowest = l.stack && !l.slowest ? SLOWEST : l.slowest;
-	l.view.json = l.run.options.format == NOPAL_JSON;
+	l.view.format = l.run.options.format;
+	if (!code)
+		code = check_form(c, &l);
 	if (!code && l.slowest)
 		shown_find(&l.arguments, &l.pair, &l.run);
 	if (!code)
@@ -319,6 +362,8 @@ static const struct option latency_options[] = {
 	{NULL, "--top",          "N",       take_count,    AT(top),         "print the N largest rows (default: 20)"},
 	{NULL, "--slowest",      "N",       take_count,    AT(slowest),     "also print the N slowest, with the arguments of their start"},
 	{NULL, "--stack",        NULL,      take_flag,     AT(stack),       "also print the stack at the end of each of the slowest (of 10, unless --slowest says otherwise)"},
+	{NULL, "--flame",        "FILE",    take_text,     AT(flame),       "draw a flame graph of the time by the stack at the start: one HTML file (see nopal-flame(1))"},
+	{NULL, "--csv",          NULL,      take_csv,      AT(run.options.format), "the same as -f csv"},
 	{NULL, "--no-lines",     NULL,      take_flag,     AT(no_lines),    "do not read debug information: no source lines and inlined functions in stacks"},
 	SCOPE_OPTIONS(struct latency, scope),
 	{"-d", "--duration",     "TIME",    take_duration, AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m (default: on ^C or when COMMAND ends)"},

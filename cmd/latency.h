@@ -18,7 +18,7 @@ enum latency_order { BY_TOTAL, BY_COUNT, BY_AVG, BY_P50, BY_P99, BY_MAX }; /* OR
 struct latency_view {
 	const char *title; /* of the key's column; NULL: there is no key */
 	struct nopal_look look;
-	bool json;
+	enum nopal_format format;
 	enum latency_order order;
 	long top;	/* rows; 0: all */
 	bool has_depth; /* pairs are those of a thread, one in another; @inside counts them */
@@ -26,6 +26,7 @@ struct latency_view {
 	double seconds; /* since the probes were attached */
 	const struct slowest *slowest;
 	const char *subject; /* for JSON: the pair */
+	struct flame *flame; /* NULL: none; else what its stacks took, in microseconds */
 };
 
 /* The command while it runs. */
@@ -39,6 +40,7 @@ struct latency {
 	long top, slowest;
 	uint64_t interval;
 	bool stack, no_lines;
+	const char *flame;	/* the file of a flame graph; NULL: none */
 	struct shown arguments; /* what --slowest shows of the start */
 	struct slowest kept;
 	struct latency_view view;

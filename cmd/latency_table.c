@@ -7,6 +7,7 @@
 
 #include "cells.h"
 #include "command.h"
+#include "flame.h"
 #include "nopal/diag.h"
 
 /* One key. */
@@ -132,12 +133,16 @@ static void read_rows(struct nopal_trace *t, struct rows *r)
 	qsort_r(r->list, r->count, sizeof(*r->list), compare_rows, &r->order);
 }
 
+static void free_row(struct row *row)
+{
+	free(row->key);
+	nopal_histogram_free(row->histogram);
+}
+
 static void free_rows(struct rows *r)
 {
-	for (size_t i = 0; i < r->count; i++) {
-		free(r->list[i].key);
-		nopal_histogram_free(r->list[i].histogram);
-	}
+	for (size_t i = 0; i < r->count; i++)
+		free_row(&r->list[i]);
 	free(r->list);
 }
 
@@ -158,9 +163,26 @@ static const double percents[] = {50, 90, 99, 99.9};
 
 #define PERCENTS (sizeof(percents) / sizeof(*percents))
 
-static void add_row(struct cells *c, const struct row *row, const struct latency_view *v)
+/* In a row there is room for one line: a stack is a number there, and follows. */
+static bool has_stacks(const struct rows *r)
 {
-	if (v->title)
+	return r->count && r->list[0].key[0] == '\n';
+}
+
+static size_t shown_rows(const struct rows *r, const struct latency_view *v)
+{
+	return v->top && r->count > (size_t)v->top ? (size_t)v->top : r->count;
+}
+
+/* `number`: of a row whose key is a stack; 0: it is none. */
+static void add_row(struct cells *c, const struct row *row, size_t number,
+		    const struct latency_view *v)
+{
+	char *text = NULL;
+
+	if (v->title && number)
+		cells_add(c, asprintf(&text, "%zu", number) < 0 ? NULL : text);
+	else if (v->title)
 		cells_add(c, strdup(row->key));
 	cells_add(c, nopal_show_count(row->count));
 	cells_add(c, rate_text(row->count, v->seconds));
@@ -180,8 +202,8 @@ static void print_table(const struct rows *r, const struct latency_view *v, FILE
 	const unsigned count = sizeof(columns) / sizeof(*columns), first = v->title ? 0 : 1;
 	struct cells c = {.list = NULL};
 
-	for (size_t i = 0; i < r->count && (!v->top || i < (size_t)v->top); i++)
-		add_row(&c, &r->list[i], v);
+	for (size_t i = 0; i < shown_rows(r, v); i++)
+		add_row(&c, &r->list[i], has_stacks(r) ? i + 1 : 0, v);
 	cells_print(&c, columns + first, count - first, &v->look, out);
 	if (v->top && r->count > (size_t)v->top)
 		fprintf(out, "and %zu more: --top=N shows them\n", r->count - (size_t)v->top);
@@ -199,6 +221,127 @@ static void print_histogram(const struct rows *r, const struct latency_view *v, 
 	if (all)
 		nopal_histogram_print(all, &look, write_text, out);
 	nopal_histogram_free(all);
+}
+
+/* ---- keys that are stacks */
+
+/* The name of a frame: without the offset, the source line, and the blanks before it. */
+static size_t put_name(FILE *out, const char *line, size_t len)
+{
+	size_t indent = strspn(line, " "), name = strcspn(line + indent, "+@\n");
+
+	return fwrite(line + indent, 1, indent + name < len ? name : len - indent, out);
+}
+
+/* "\n    inner+4@a.c:3\n    outer+9\n" -> "outer;inner"; NULL: the key is not a stack. */
+static char *fold(const char *key)
+{
+	size_t size = 0, end = strlen(key);
+	char *text = NULL;
+	FILE *out = *key == '\n' ? open_memstream(&text, &size) : NULL;
+	bool any = false;
+
+	while (out && end > 1) {
+		const char *line = memrchr(key, '\n', end - 1);
+		size_t start = (size_t)(line - key) + 1;
+
+		if (any)
+			fputc(';', out);
+		any = put_name(out, key + start, end - start) > 0 || any;
+		end = start - 1;
+		if (!end)
+			break;
+	}
+	if (out)
+		fclose(out);
+	return text;
+}
+
+static void print_stacks(const struct rows *r, const struct latency_view *v, FILE *out)
+{
+	for (size_t i = 0; has_stacks(r) && i < shown_rows(r, v); i++)
+		fprintf(out, "%zu:%s", i + 1, r->list[i].key);
+}
+
+static void add_to_row(struct row *to, struct row *from)
+{
+	nopal_histogram_add(to->histogram, from->histogram);
+	to->count += from->count;
+	to->sum += from->sum;
+	to->max = from->max > to->max ? from->max : to->max;
+	free_row(from);
+}
+
+/* Keys become folded stacks, and those that differed in addresses alone one row. */
+static void fold_rows(struct rows *r)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		char *stack = fold(r->list[i].key);
+
+		if (!stack)
+			continue;
+		free(r->list[i].key);
+		r->list[i].key = stack;
+	}
+	qsort(r->list, r->count, sizeof(*r->list), compare_keys);
+	for (size_t i = 0; i < r->count; i++) {
+		if (kept && !strcmp(r->list[kept - 1].key, r->list[i].key))
+			add_to_row(&r->list[kept - 1], &r->list[i]);
+		else
+			r->list[kept++] = r->list[i];
+	}
+	r->count = kept;
+	qsort_r(r->list, r->count, sizeof(*r->list), compare_rows, &r->order);
+}
+
+static void add_flame(const struct rows *r, struct flame *f)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		char *line = NULL;
+
+		if (asprintf(&line, "%s %" PRIu64, r->list[i].key, r->list[i].sum / 1000) >= 0)
+			flame_read(f, line, strlen(line));
+		free(line);
+	}
+}
+
+/* ---- CSV */
+
+static void put_csv_text(FILE *out, const char *text)
+{
+	if (!text[strcspn(text, ",\"\n\r")]) {
+		fputs(text, out);
+		return;
+	}
+	fputc('"', out);
+	for (; *text; text++)
+		fprintf(out, *text == '"' ? "\"\"" : "%c", *text);
+	fputc('"', out);
+}
+
+static void print_csv_row(const struct row *row, const struct latency_view *v, FILE *out)
+{
+	if (v->title) {
+		put_csv_text(out, row->key);
+		fputc(',', out);
+	}
+	fprintf(out, "%" PRIu64 ",%.3f,%" PRIu64 ",%" PRIu64, row->count, v->seconds, row->sum,
+		average(row));
+	for (size_t i = 0; i < PERCENTS; i++)
+		fprintf(out, ",%" PRIu64, percentile(row, percents[i]));
+	fprintf(out, ",%" PRIu64 "\n", row->max);
+}
+
+static void print_csv(const struct rows *r, const struct latency_view *v, FILE *out)
+{
+	fprintf(out, "%scount,seconds,total_ns,avg_ns", v->title ? "key," : "");
+	for (size_t i = 0; i < PERCENTS; i++)
+		fprintf(out, ",p%g_ns", percents[i]);
+	fputs(",max_ns\n", out);
+	for (size_t i = 0; i < r->count; i++)
+		print_csv_row(&r->list[i], v, out);
 }
 
 /* ---- JSON */
@@ -226,7 +369,7 @@ static void print_inside(struct nopal_trace *t, const struct latency_view *v, FI
 {
 	uint64_t inside = v->has_depth ? number_of(t, "@inside") : 0;
 
-	if (v->json && v->has_depth)
+	if (v->format == NOPAL_JSON && v->has_depth)
 		fprintf(out, "{\"type\": \"inside\", \"starts\": %" PRIu64 "}\n", inside);
 	else if (inside)
 		fprintf(out, "inside another: %" PRIu64 "; if they overlap, use -k KEY\n", inside);
@@ -240,7 +383,7 @@ static void print_unpaired(struct nopal_trace *t, const struct latency_view *v, 
 	uint64_t ended = number_of(t, "@pairs") + number_of(t, "@skipped");
 	uint64_t open = starts > ended ? starts - ended : 0;
 
-	if (v->json)
+	if (v->format == NOPAL_JSON)
 		fprintf(out,
 			"{\"type\": \"unpaired\", \"starts\": %" PRIu64 ", \"dones\": %" PRIu64
 			"}\n",
@@ -252,21 +395,36 @@ static void print_unpaired(struct nopal_trace *t, const struct latency_view *v, 
 			open, v->is_over ? "did not end" : "have not ended yet", early);
 }
 
+static void print_rows(struct rows *r, const struct latency_view *v, FILE *out)
+{
+	if (has_stacks(r) && (v->flame || v->format == NOPAL_CSV))
+		fold_rows(r);
+	if (v->flame) {
+		add_flame(r, v->flame);
+	} else if (v->format == NOPAL_CSV) {
+		print_csv(r, v, out);
+	} else if (v->format == NOPAL_JSON) {
+		for (size_t i = 0; i < r->count; i++)
+			print_json_row(&r->list[i], v, out);
+	} else if (r->count) {
+		print_table(r, v, out);
+		print_stacks(r, v, out);
+		print_histogram(r, v, out);
+	}
+}
+
+/* Where the output is rows alone, all else goes to standard error. */
 void latency_print(struct nopal_trace *t, const struct latency_view *v, FILE *out)
 {
+	FILE *rest = v->flame || v->format == NOPAL_CSV ? stderr : out;
 	struct rows r = {.order = v->order};
 
 	read_rows(t, &r);
 	if (r.err)
 		say_error("cannot read the results: %s", strerror(r.err < -1 ? -r.err : 12));
-	for (size_t i = 0; v->json && i < r.count; i++)
-		print_json_row(&r.list[i], v, out);
-	if (!v->json && r.count) {
-		print_table(&r, v, out);
-		print_histogram(&r, v, out);
-	}
+	print_rows(&r, v, out);
 	slowest_print(v->slowest, &v->look, out);
-	print_unpaired(t, v, out);
-	print_inside(t, v, out);
+	print_unpaired(t, v, rest);
+	print_inside(t, v, rest);
 	free_rows(&r);
 }

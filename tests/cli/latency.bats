@@ -160,6 +160,42 @@ source_line() {
 	[[ "$output" == *"no pair of probes is called 'up'; found: op"* ]]
 }
 
+@test "-f csv printed the text table" {
+	for form in "-f csv" --csv; do
+		run --separate-stderr timeout 30 "$NOPAL" latency -q $form --by args.depth "$pairs:shop:order" -c "$pairs nested 3 100"
+		[ "${lines[0]}" = "key,count,seconds,total_ns,avg_ns,p50_ns,p90_ns,p99_ns,p99.9_ns,max_ns" ]
+		[ "$(printf '%s\n' "${lines[@]:1:3}" | cut -d, -f1,2 | sort | tr '\n' ' ')" = "1,100 2,100 3,100 " ]
+	done
+	run --separate-stderr timeout 30 "$NOPAL" latency -q --csv "$pairs" -c "$pairs unpaired 70 3"
+	[ "${#lines[@]}" = 1 ]
+	[[ "$stderr" == "unpaired: 70 started and did not end"* ]]
+	run "$NOPAL" latency --csv --slowest 3 "$pairs" -c "$pairs nested 1 1"
+	[ "$status" = 2 ]
+}
+
+@test "--by ustack showed equal rows; the time by stacks as rows and as a flame graph" {
+	cat >work.c <<-'END'
+		#include <sys/sdt.h>
+		__attribute__((noinline)) static void work(void) { DTRACE_PROBE(lib, op__start); DTRACE_PROBE(lib, op__done); __asm__ volatile(""); }
+		__attribute__((noinline)) static void first(void) { work(); __asm__ volatile(""); }
+		__attribute__((noinline)) static void other(void) { work(); work(); __asm__ volatile(""); }
+		int main(void) { first(); other(); other(); return 0; }
+	END
+	${CC:-cc} -g -O1 -I "$ROOT/include" -o work work.c
+	latency --by ustack ./work -c ./work
+	[ "$(grep -cE '^[1-5] +1 ' <<<"$output")" = 5 ]
+	[ "$(grep -cE '^[1-5]:$' <<<"$output")" = 5 ]
+	[ "$(grep -c 'other+.*work.c:4' <<<"$output")" = 4 ]
+	latency --by 'ustack(2)' ./work -c ./work
+	[[ "${lines[0]}" == "USTACK(2) "* ]]
+	latency --csv --by ustack ./work -c ./work
+	[ "$(sed 1d <<<"$output" | cut -d, -f1,2 | sed 's/.*main;main;//' | sort | tr '\n' ' ')" = "first;work,1 other;work,4 " ]
+	latency --flame graph.html ./work -c ./work
+	grep -q 'other' graph.html
+	run "$NOPAL" latency --flame graph.html --by pid ./work -c ./work
+	[ "$status" = 2 ]
+}
+
 @test "names that are no pair" {
 	run "$NOPAL" latency "$pairs:shop:ordr"
 	[ "$status" = 2 ]
