@@ -269,6 +269,11 @@ struct str know_program(struct str path)
 	return provider_program_note(path);
 }
 
+bool site_is_hot(const struct site *site)
+{
+	return provider_probe_is_hot(site->provider, site->name);
+}
+
 struct str know_provider(struct str provider)
 {
 	return provider_program_of(provider);

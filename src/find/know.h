@@ -9,6 +9,8 @@
 /* Complete site->args, which then has an entry for each operand. Done once for a site; lives as
  * long as the finder. A site about which nothing is known is not an error. 0 or -ENOMEM. */
 int finder_know(struct finder *f, const struct found_image *image, struct site *site);
+/* Does the site's probe fire for each call, line, object or lock of the program? */
+bool site_is_hot(const struct site *site);
 /* Under which condition the site fires at all: "fires only while ..."; empty: none is known. */
 struct str site_note(const struct site *site);
 /* Provider files that could not be read so far, as warnings; each is reported once. */

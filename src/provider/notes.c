@@ -37,6 +37,26 @@ static const struct {
 	{ "perl",        "sub__*",            "fires for subs that are written in Perl, not for those in C" },
 };
 
+/* Probes of each call, line, object or lock. */
+static const struct {
+	const char *provider, *name; /* patterns */
+} hot[] = {
+	{ "python",     "line" },        { "python",      "function__*" }, { "python",     "instance__*" },
+	{ "ruby",       "method__*" },   { "ruby",        "cmethod__*" },  { "ruby",       "*__create" },
+	{ "php",        "function__*" }, { "php",         "execute__*" },
+	{ "perl",       "sub__*" },      { "perl",        "op__entry" },
+	{ "tcl",        "inst__*" },     { "tcl",         "obj__*" },      { "tcl",        "cmd__*" },
+	{ "tcl",        "proc__*" },
+	{ "hotspot",    "method__*" },   { "hotspot",     "object__alloc" }, { "hotspot",  "monitor__*" },
+	{ "hotspot_jni", "*" },
+	{ "postgresql", "lwlock__*" },   { "postgresql",  "buffer__*" },
+	{ "libpthread", "mutex_*" },     { "libc",        "mutex_*" },
+	{ "libpthread", "*lock_*" },     { "libc",        "r?lock_*" },    { "libc",       "w?lock_*" },
+	{ "libc",       "rwlock_*" },
+	{ "glib",       "mem__*" },      { "glib",        "slice__*" },    { "glib",       "rcbox__*" },
+	{ "gobject",    "object__*ref" }, { "glib",       "main__context_*" },
+};
+
 /* What has no probes at all in most distributions: by the name of its file, and by the provider of
  * the probes that it might have. */
 static const struct {
@@ -76,6 +96,15 @@ struct str provider_note(struct str provider, struct str name)
 		    str_match(str_from(notes[i].name), name))
 			return str_from(notes[i].note);
 	return STR("");
+}
+
+bool provider_probe_is_hot(struct str provider, struct str name)
+{
+	for (size_t i = 0; i < COUNT(hot); i++)
+		if (str_match(str_from(hot[i].provider), provider) &&
+		    str_match(str_from(hot[i].name), name))
+			return true;
+	return false;
 }
 
 struct str provider_program_note(struct str path)

@@ -7,6 +7,10 @@
 /* "fires only while a TracePoint is enabled"; empty: nothing is known. Static. */
 struct str provider_note(struct str provider, struct str name);
 
+/* Does the probe fire for each call, line, object or lock of a program, so that it slows the
+ * program down when it is traced? */
+bool provider_probe_is_hot(struct str provider, struct str name);
+
 /* What is known of a program without probes, by the name of its file: "Python has probes when it is
  * built with --with-dtrace"; empty: nothing. Static. */
 struct str provider_program_note(struct str path);

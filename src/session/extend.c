@@ -204,6 +204,17 @@ static void hand_on_warnings(struct nopal_trace *t, const struct diag *warned, s
 	say_more_images(t, d);
 }
 
+/* Report what a pattern of everything leaves out, once. */
+static void hand_on_left_out(const struct diag *said, struct diag *d)
+{
+	for (const struct message *m = said->first; m; m = m->next) {
+		if (strcmp(m->tag, "hot-probes"))
+			continue;
+		diag_warn(d, m->tag, "%.*s", STR_FMT(m->text));
+		diag_hint(d, "%.*s", STR_FMT(m->hint));
+	}
+}
+
 int session_attach_command(struct nopal_trace *t, struct diag *d)
 {
 	const struct script_source *source = &t->source;
@@ -240,6 +251,7 @@ int session_extend(struct nopal_trace *t, struct diag *d)
 		struct diag said = DIAG_INIT, warned = DIAG_INIT;
 
 		err = extend_source(t, source, &more, &said, &warned);
+		hand_on_left_out(&said, d);
 		if (!err)
 			hand_on_warnings(t, &warned, d);
 		diag_add_all(&said, &warned);

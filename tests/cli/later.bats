@@ -112,6 +112,38 @@ make_tree() {
 	done
 }
 
+@test "patterns of everything traced probes of each line and call; they are left out, and it is said" {
+	cd "$BATS_TEST_TMPDIR"
+	cat >hot.c <<-'END'
+		#include <unistd.h>
+		#include <sys/sdt.h>
+		int main(void)
+		{
+			for (int i = 0; i < 5; i++) {
+				DTRACE_PROBE1(python, line, i);
+				DTRACE_PROBE1(python, gc__start, i);
+				DTRACE_PROBE1(python, function__entry, i);
+			}
+			sleep(1);
+			return 0;
+		}
+	END
+	${CC:-cc} -I "$ROOT/include" -o hot hot.c
+	run --separate-stderr timeout 20 "$NOPAL" count -q 'usdt:*' -c ./hot
+	[ "${lines[*]:1}" = "python:gc__start      5" ]
+	says hot-probes "2 probes that may slow programs down are left out, for example 'python:line'" <(echo "$stderr")
+	[[ "$stderr" == *"hint: those whose provider is named are traced: usdt:*:python:*"* ]]
+	run --separate-stderr timeout 20 "$NOPAL" top -i 1 -c ./hot
+	[[ "$stderr" == *"2 probes that may slow programs down are left out"* && "$output" != *python:line* ]]
+	for named in ./hot 'usdt:*:python:*' 'usdt:*:python:line,usdt:*'; do
+		run --separate-stderr timeout 20 "$NOPAL" count -q "$named" -c ./hot
+		[[ "$output" == *"python:line"*5* ]]
+	done
+	run --separate-stderr timeout 20 "$NOPAL" --user -q -e 'usdt:*:*:* { @[probe] = count() }' -c 'sh -c "sleep 0.1; ./hot; true"'
+	[[ "$stderr" == *"2 probes that may slow programs down are left out"* ]]
+	[[ "$output" == *"gc__start]: 5" && "$output" != *line* ]]
+}
+
 @test "-p: a pattern for a path, of a file that is mapped later" {
 	make_tree
 	sh -c "sleep 1; exec $BATS_TEST_TMPDIR/a/server1/prog 300" &

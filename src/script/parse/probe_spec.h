@@ -31,6 +31,7 @@ struct probe_spec {
 	size_t image_count, image_cap;
 	size_t attachment_count; /* resolve.c: how many it has found */
 	struct str noted, note;	 /* ... a site that fires only under a condition, and which */
+	bool has_left_out;	 /* resolve.c: probes of each call or line, and it is reported */
 	bool is_one_of;		 /* the types that a pattern means: any may have no such probe */
 };
 

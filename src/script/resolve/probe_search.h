@@ -19,6 +19,9 @@ struct probe_search {
 	struct guess guess;
 	size_t seen;	 /* probes of other names */
 	bool seen_group; /* ... one of them of this provider */
+	/* Left out by a pattern of everything; the first. */
+	unsigned hot_count;
+	struct str hot_provider, hot_name;
 };
 
 struct span search_span(const struct probe_search *q);

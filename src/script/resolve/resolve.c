@@ -239,6 +239,41 @@ static void judge_arch(const struct probe_search *q, const struct found_image *i
 		     STR_FMT(image->path), arch->name, host->name);
 }
 
+static bool is_any(struct str pattern)
+{
+	return !pattern.len || str_eq_text(pattern, "*");
+}
+
+/* A pattern of everything may slow every program of the machine down. */
+static bool leaves_hot_ones_out(const struct probe_spec *spec)
+{
+	return is_any(spec->path) && is_any(spec->provider) && is_any(spec->name);
+}
+
+static void leave_out(struct probe_search *q, const struct site *site)
+{
+	if (q->hot_count++)
+		return;
+	q->hot_provider = arena_str(&q->s->arena, site->provider);
+	q->hot_name = arena_str(&q->s->arena, site->name);
+}
+
+/* The first one is named. */
+static void say_hot_ones(const struct probe_search *q)
+{
+	unsigned count = q->hot_count;
+
+	if (!count || q->spec->has_left_out)
+		return;
+	q->spec->has_left_out = true;
+	diag_warn_at(q->d, "hot-probes", search_span(q),
+		     "%u probe%s that may slow programs down %s left out, for example '%.*s:%.*s'",
+		     count, count == 1 ? "" : "s", count == 1 ? "is" : "are",
+		     STR_FMT(q->hot_provider), STR_FMT(q->hot_name));
+	diag_hint(q->d, "those whose provider is named are traced: usdt:*:%.*s:*",
+		  STR_FMT(q->hot_provider));
+}
+
 static int add_image(void *arg, const struct found_image *image, const size_t *matches,
 		     size_t count)
 {
@@ -251,8 +286,14 @@ static int add_image(void *arg, const struct found_image *image, const size_t *m
 	if (!is_met(q))
 		judge_arch(q, image);
 	err = search_hold(q, image->file);
-	for (size_t i = 0; i < count && !err; i++)
-		err = add_site(q, image, &image->sites->sites[matches[i]]);
+	for (size_t i = 0; i < count && !err; i++) {
+		struct site *site = &image->sites->sites[matches[i]];
+
+		if (!leaves_hot_ones_out(q->spec) || !site_is_hot(site))
+			err = add_site(q, image, site);
+		else
+			leave_out(q, site);
+	}
 	return err;
 }
 
@@ -264,8 +305,11 @@ static int resolve_usdt(struct probe_search *q)
 				   .provider = spec->provider,
 				   .name = spec->name,
 				   .to_attach = true};
+	int err;
 
-	return q->source->sites(q->source->run, &query, add_image, q, q->d);
+	err = q->source->sites(q->source->run, &query, add_image, q, q->d);
+	say_hot_ones(q);
+	return err;
 }
 
 static int add_event(void *arg, struct str category, struct str name)
