@@ -114,12 +114,13 @@ bool parse_number(const char *text, long low, long *out)
 	return true;
 }
 
-const char *time_text(const char *format, char out[TIME_TEXT])
+const char *time_text(const char *format, bool is_utc, char out[TIME_TEXT])
 {
 	time_t now = time(NULL);
 	struct tm parts;
 
-	if (!localtime_r(&now, &parts) || !strftime(out, TIME_TEXT, format, &parts))
+	if (!(is_utc ? gmtime_r : localtime_r)(&now, &parts) ||
+	    !strftime(out, TIME_TEXT, format, &parts))
 		out[0] = '\0';
 	return out;
 }

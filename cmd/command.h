@@ -54,8 +54,8 @@ const char *base_name(const char *path);
 /* Parse a whole number of at least `low`; false when `text` is anything else. */
 bool parse_number(const char *text, long low, long *out);
 #define TIME_TEXT 32
-/* The time of day by a format of strftime(), such as "%H:%M:%S"; returns `out`. */
-const char *time_text(const char *format, char out[TIME_TEXT]);
+/* The time of day, here or in UTC, by a format of strftime(), such as "%H:%M:%S"; returns `out`. */
+const char *time_text(const char *format, bool is_utc, char out[TIME_TEXT]);
 /* What the library gives text to: write it to `file`, a FILE. */
 void write_text(void *file, const char *text, size_t len);
 /* The text as a string of JSON, quotes and all. */

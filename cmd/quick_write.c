@@ -77,12 +77,16 @@ void quick_write_stack(struct script_text *t, const struct quick *q, const struc
 }
 
 /* An object for each event: JSON has names, CSV a header. */
-static void write_event(struct script_text *t, const struct spec *s)
+static void write_event(struct script_text *t, const struct quick *q, const struct spec *s)
 {
-	script_put(t, "\tevent(\"time pid tid comm probe ");
+	bool is_json = q->run.options.format == NOPAL_JSON;
+
+	script_put(t, "\tevent(\"%stime pid tid comm probe ", is_json ? "type " : "");
 	spec_write_names(t, s);
 	script_put(t,
-		   "\", strftime(\"%%Y-%%m-%%dT%%H:%%M:%%S.%%f\", nsecs), pid, tid, comm, probe");
+		   "\", %sstrftime(\"%%Y-%%m-%%dT%%H:%%M:%%S.%%f%%z\", nsecs), pid, tid, comm, "
+		   "probe",
+		   is_json ? "\"event\", " : "");
 	spec_write_values(t, s);
 	script_put(t, ");\n");
 }
@@ -104,7 +108,7 @@ void quick_write_trace(struct script_text *t, const struct quick *q, const struc
 	else if (q->run.options.format == NOPAL_TEXT)
 		write_line(t, q, s);
 	else
-		write_event(t, s);
+		write_event(t, q, s);
 }
 
 /* "interval:ms:500" */
@@ -127,11 +131,22 @@ static void put_print(struct script_text *t, const struct quick *q)
 }
 
 /* What is left at the end is shown, unless there were as many results as were asked for. */
+/* When an interval's results were read. */
+static void put_time(struct script_text *t, const struct quick *q)
+{
+	if (q->run.options.format == NOPAL_JSON)
+		script_put(t, "time(\"%%Y-%%m-%%dT%%H:%%M:%%S%%z\");\n\t");
+	else if (q->bcc.clock)
+		script_put(t, "time(\"%%H:%%M:%%S\\n\");\n\t");
+}
+
 static void write_end(struct script_text *t, const struct quick *q)
 {
 	script_put(t, "END\n{\n\t");
 	if (q->times)
 		script_put(t, "if (@results < %ld) {\n\t\t", q->times);
+	if (q->interval)
+		put_time(t, q);
 	put_print(t, q);
 	script_put(t, q->times ? "\t}\n}\n" : "\tclear(@);\n}\n");
 }
@@ -142,8 +157,7 @@ static void write_times(struct script_text *t, struct quick *q)
 	if (q->interval) {
 		put_interval(t, q->interval);
 		script_put(t, "\n{\n\t");
-		if (q->bcc.clock)
-			script_put(t, "time(\"%%H:%%M:%%S\\n\");\n\t");
+		put_time(t, q);
 		put_print(t, q);
 		script_put(t, "\tclear(@);\n");
 		if (q->times)

@@ -216,7 +216,7 @@ static void watch_text(struct top_command *m, FILE *out)
 		top_print_json(&m->top, out);
 		return;
 	}
-	fprintf(out, "%s  ", time_text("%H:%M:%S", text));
+	fprintf(out, "%s  ", time_text("%H:%M:%S", false, text));
 	top_print(&m->top, &m->look,
 		  (struct top_room){TEXT_ROWS, m->top.has_histograms ? HEAT : 0, false}, out);
 }

@@ -378,14 +378,14 @@ void top_print_json(const struct top *top, FILE *out)
 	struct shown_row *rows;
 	size_t count;
 
-	time_text("%Y-%m-%dT%H:%M:%S", clock);
+	time_text("%Y-%m-%dT%H:%M:%SZ", true, clock);
 	rows = sorted(top, &count);
 	for (size_t i = 0; rows && i < count; i++) {
 		const struct tally_row *row = rows[i].row;
 
 		if (!row->count && !row->text)
 			continue;
-		fprintf(out, "{\"time\": \"%s\", \"map\": ", clock);
+		fprintf(out, "{\"type\": \"row\", \"time\": \"%s\", \"map\": ", clock);
 		put_json_text(out, rows[i].map->name);
 		fputs(", \"key\": [", out);
 		for (unsigned n = 0; n < row->part_count; n++) {

@@ -194,7 +194,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		format_parse(own[FORMATS - 1].text, &arena, &own[FORMATS - 1]);
 		bytes = put_head(&record, data + 2 + text, len - 2 - text, FORMATS - 1);
 		moment_format(own[FORMATS - 1].text, (int64_t)((uint64_t)len << (data[1] % 64)),
-			      &moment);
+			      data[0] & 1, &moment);
 		break;
 	default: e = (struct input){data + 1, len - 1}; break;
 	}

@@ -155,7 +155,7 @@ static void print(struct bcc_run *r, struct nopal_trace *t, FILE *out)
 	}
 	if (!news)
 		return;
-	fprintf(out, "[%s]\n", time_text("%H:%M:%S", text));
+	fprintf(out, "[%s]\n", time_text("%H:%M:%S", false, text));
 	/* Counts are shown before histograms. */
 	for (int i = 0; i < a->count; i++)
 		if (!a->list[i].is_histogram)

@@ -60,7 +60,7 @@ static void print_rows(struct bcc_run *r, struct nopal_trace *t, FILE *out)
 		return;
 	bcc_sort(&r->tally);
 	if (!r->folded)
-		fprintf(out, r->clock ? "\n%s\n" : "\n", time_text("%H:%M:%S", text));
+		fprintf(out, r->clock ? "\n%s\n" : "\n", time_text("%H:%M:%S", false, text));
 	fputs(r->tool->heading ? r->tool->heading : "", out);
 	for (size_t i = 0; i < r->tally.count; i++)
 		if (r->tally.rows[i].count)

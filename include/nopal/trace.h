@@ -88,8 +88,9 @@ struct nopal_trace_options {
 	const char *events; /* interp: a file of recorded events, see nopal(1), to play instead */
 	const struct nopal_origin *origins; /* of the script, in ascending order of `at` */
 	size_t origin_count;
-	/* NOPAL_JSON: an object for each event, {"time": ..., "args": {...}}, and for each entry of
-	 * a map, {"map": "@", "key": ["a", 2], "value": 3}; else the shapes of bpftrace. */
+	/* NOPAL_JSON: an object for each event(), and for each entry of a map, {"type": "row",
+	 * "map": "@", "key": ["a", 2], "value": 3}, with times in UTC and null for a string whose
+	 * pointer is NULL; else the shapes of bpftrace. */
 	bool structured;
 	uint64_t max_events; /* end the run after N lines of printf() and print(); 0: no limit */
 	/* Draw maps as tables and histograms for people, the largest first, with short names of

@@ -74,7 +74,8 @@ static void print_time(const struct renderer *r, const struct value *v, struct b
 
 	if (v->extra < r->name_count)
 		format = r->names[v->extra];
-	moment_format(format, (int64_t)((uint64_t)clock_offset(r, v->third) + v->bits), &text);
+	moment_format(format, (int64_t)((uint64_t)clock_offset(r, v->third) + v->bits),
+		      render_is_for_programs(r), &text);
 	render_lines(r, buf_as_str(&text), out);
 	out->failed |= text.failed;
 	buf_free(&text);

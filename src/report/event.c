@@ -334,15 +334,16 @@ static int report_time(struct event *e)
 {
 	struct str format = e->record.format->text;
 	struct buf *scratch = &e->report->scratch;
+	const struct renderer *r = &e->report->renderer;
 
 	if (!format.len)
 		format = STR("%H:%M:%S\n");
 	if (e->report->style == REPORT_TEXT) {
-		moment_format(format, moment_now(), e->out);
+		moment_format(format, moment_now(), render_is_for_programs(r), e->out);
 		return 0;
 	}
 	buf_clear(scratch);
-	moment_format(format, moment_now(), scratch);
+	moment_format(format, moment_now(), render_is_for_programs(r), scratch);
 	add_message("time", buf_as_str(scratch), 0, e->out);
 	return 0;
 }

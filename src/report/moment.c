@@ -27,7 +27,7 @@ static size_t conversion_length(struct str s)
 	return i < s.len && s.ptr[i] ? i + 1 : 0;
 }
 
-void moment_format(struct str format, int64_t nsecs, struct buf *out)
+void moment_format(struct str format, int64_t nsecs, bool is_utc, struct buf *out)
 {
 	int64_t part = nsecs % NSEC_PER_SEC;
 	time_t seconds = (time_t)(nsecs / NSEC_PER_SEC);
@@ -38,7 +38,7 @@ void moment_format(struct str format, int64_t nsecs, struct buf *out)
 		part += NSEC_PER_SEC;
 		seconds--;
 	}
-	if (!localtime_r(&seconds, &tm))
+	if (!(is_utc ? gmtime_r : localtime_r)(&seconds, &tm))
 		return;
 	while (format.len) {
 		size_t len = *format.ptr == '%' ? conversion_length(format) : 0;
@@ -49,6 +49,8 @@ void moment_format(struct str format, int64_t nsecs, struct buf *out)
 		} else if (len == 2 && format.ptr[1] == 'f') {
 			for (int64_t unit = 100000000; unit >= 1000; unit /= 10)
 				buf_char(out, (char)('0' + part / unit % 10));
+		} else if (is_utc && len == 2 && format.ptr[1] == 'z') {
+			buf_char(out, 'Z');
 		} else {
 			memcpy(spec, format.ptr, len);
 			spec[len] = '\0';

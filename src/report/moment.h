@@ -4,8 +4,9 @@
 
 #include "base/buf.h"
 
-/* strftime(3) of the local time, with %f for six digits of microseconds. `nsecs` since 1970. */
-void moment_format(struct str format, int64_t nsecs, struct buf *out);
+/* strftime(3), with %f for six digits of microseconds. `nsecs` since 1970. `is_utc`: %z is "Z";
+ * otherwise it is the local time. */
+void moment_format(struct str format, int64_t nsecs, bool is_utc, struct buf *out);
 int64_t moment_now(void);
 
 #endif

@@ -331,6 +331,11 @@ void render_json(const struct renderer *r, const struct value *v, unsigned inden
 		script_stack_json(r, v, out);
 		return;
 	}
+	if (r->is_structured && (v->flags & TEXT_NULL) &&
+	    (v->type->kind == TYPE_STR || v->type->kind == TYPE_BUF)) {
+		buf_text(out, "null");
+		return;
+	}
 	if (is_bytes(v)) { /* of a buffer they are signed, as bpftrace has them */
 		render_numbers(v, v->type->is_signed || v->type->show != SHOW_ARRAY, out);
 		return;

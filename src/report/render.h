@@ -30,6 +30,12 @@ struct renderer {
 	int64_t wall_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC, nanoseconds */
 };
 
+/* Its times are in UTC then. */
+static inline bool render_is_for_programs(const struct renderer *r)
+{
+	return r->is_structured || r->is_csv;
+}
+
 /* Blanks before a stack frame: in a map's key, and everywhere else. */
 #define INDENT_KEY   4
 #define INDENT_VALUE 8

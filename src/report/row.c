@@ -177,6 +177,7 @@ static void add_object(const struct renderer *r, const struct map_def *map, cons
 	struct json j = {out, false};
 
 	json_open(&j, '{');
+	json_pair(&j, "type", STR("row"));
 	json_pair(&j, "map", map->name);
 	json_key(&j, "key");
 	buf_char(out, '[');

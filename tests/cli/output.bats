@@ -5,6 +5,40 @@ setup() {
 	cd "$BATS_TEST_TMPDIR"
 }
 
+@test "JSON of commands: a type in each line, times in UTC with their zone, null for NULL" {
+	need_tracing
+	cd "$BATS_TEST_TMPDIR"
+	cat >null.c <<-'END'
+		#include <nopal/sdt.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			for (int i = 0; i < 3; i++) {
+				const char *volatile text = i ? "text" : 0;
+				NOPAL_PROBE(p, op__start, text);
+				NOPAL_PROBE(p, op__done, text);
+				usleep(150000);
+			}
+			return 0;
+		}
+	END
+	${CC:-cc} -I "$ROOT/include" -o null null.c
+	export TZ=Asia/Tokyo
+	for command in "trace ./null" "count -k args.text ./null:op__start" "count -i 100ms ./null" "hist ./null:op__start pid" \
+		"stack ./null" "latency ./null" "latency --slowest 2 ./null" "top -i 100ms ./null"; do
+		echo "# $command"
+		"$NOPAL" $command -q -f json -c ./null >out
+		cat out
+		[ "$(jq -r 'select(.type == null)' out)" = "" ]
+		jq -se '[.[] | (.time // empty), (select(.type == "time") | .data)] | all(test("^20[0-9-]+T[0-9:.]+Z$"))' out >/dev/null
+	done
+	run "$NOPAL" trace -q -f json ./null:op__start -c ./null
+	[ "$(jq -c .args.text <<<"$output" | tr '\n' ' ')" = 'null "text" "text" ' ]
+	[ "$(date -u +%Y-%m-%d)" = "$(jq -rs '.[0].time[:10]' <<<"$output")" ]
+	run "$NOPAL" count -q -f json -k args.text ./null:op__start -c ./null
+	[ "$(jq -c '[.type, .key, .value]' <<<"$output" | tr '\n' ' ')" = '["row",["text"],2] ["row",[null],1] ' ]
+}
+
 @test "with standard error closed, notices went into the -o file" {
 	need_tracing
 	"$NOPAL" -o out -e 'BEGIN { printf("text\n"); exit() }' 2>&-

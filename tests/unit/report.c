@@ -138,7 +138,7 @@ static void times_are_formatted(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct buf out = BUF_INIT;
 
-		moment_format(str_from(rows[i].format), rows[i].nsecs, &out);
+		moment_format(str_from(rows[i].format), rows[i].nsecs, false, &out);
 		assert_string_equal(out.ptr ? out.ptr : "", rows[i].expected);
 		buf_free(&out);
 	}
