@@ -143,10 +143,6 @@ static void walk_round(struct user_code *w)
 	walk_find_mapping(w);
 	keep_frame(w);
 	walk_find_rule(w);
-	code_mov(c, R2, R1);
-	code_alu_imm(c, BPF_RSH, R2, 16);
-	code_alu_imm(c, BPF_AND, R2, 0xff);
-	code_jump_imm(c, BPF_JEQ, R2, UNWIND_LOST, w->ends[UNWIND_ROOT]);
 	walk_step(w);
 	write_ends(w);
 }
@@ -204,7 +200,7 @@ static void begin_walk(struct user_code *w, int no_registers)
 	find_registers(w, no_registers);
 	for (size_t i = 0; i < COUNT(from); i++) {
 		if (from[i].reg < 0)
-			code_const(c, R1, 0);
+			code_const(c, R1, UNWIND_NO_LR);
 		else
 			code_load(c, 8, R1, R2, saved_at(arch, from[i].reg));
 		walk_store(w, from[i].what, R1);

@@ -25,7 +25,7 @@ enum {
 	WALK_PC      = 0,
 	WALK_SP      = 8,
 	WALK_FP      = 16,
-	WALK_LINK    = 24, /* the link register; 0: not known */
+	WALK_LINK    = 24, /* the link register, or UNWIND_NO_LR */
 	WALK_EXACT   = 32, /* 1: pc is where it stands, not a return address */
 	WALK_RUN     = 40, /* struct unwind_run of the process */
 	WALK_PID     = 48,
