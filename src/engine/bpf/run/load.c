@@ -62,7 +62,7 @@ static int make_code(struct bpf_engine *e, struct loaded *l, struct kernel_progr
 	if (!err && l->code.count > PROGRAM_LINES && !unit_only_clause(&l->unit))
 		err = -E2BIG;
 	err = err ?: code_finish(&l->code, (struct bpf_insn **)&k->insns, &k->count) ?:
-	      code_functions(&l->code, (uint32_t **)&k->functions, &k->function_count);
+	      code_functions(&l->code, (struct code_function **)&k->functions, &k->function_count);
 	if (err == -E2BIG)
 		t->why = REFUSAL_INSNS;
 	if (err || !l->code.has_long_jump || feature_has(&e->features, FEATURE_LONG_JUMP))
