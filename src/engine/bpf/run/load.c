@@ -196,17 +196,23 @@ static int refuse_each(struct bpf_engine *e, const struct program *p, struct dia
 	return 0;
 }
 
-/* Is a walk over a stack, of the program or of a script, a function that bpf_loop calls? */
-static bool calls_walk(const struct bpf_engine *e, const struct clause *c)
+static bool uses_op(const struct clause *c, enum op op)
 {
-	for (uint32_t k = 0; k < c->insn_count; k++) {
-		enum op op = c->code[k].op;
-
-		if ((op == OP_USTACK && e->world.user.loops == LOOPS_CALLED) ||
-		    (op == OP_LSTACK && !e->world.has_may_goto))
+	for (uint32_t k = 0; k < c->insn_count; k++)
+		if (c->code[k].op == op)
 			return true;
-	}
 	return false;
+}
+
+/* Walks are functions, which need a part of the kernel's 512 bytes of stack. That over a stack of a
+ * script may be one that bpf_loop calls. */
+static struct frame_limits limits_of(const struct bpf_engine *e, const struct clause *c)
+{
+	bool walks = e->world.user.words_fd >= 0 && uses_op(c, OP_USTACK);
+	bool is_called = !e->world.has_may_goto && uses_op(c, OP_LSTACK);
+
+	return (struct frame_limits){.loops = is_called ? LOOPS_CALLED : e->world.loops,
+				     .stack_end = walks ? STACK_WALK_END : STACK_END};
 }
 
 int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, uint32_t *scratch,
@@ -223,8 +229,7 @@ int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, 
 		return -ENOTSUP;
 	for (uint32_t i = 0; i < p->clause_count; i++) {
 		const struct clause *c = &p->clauses[i];
-		int err = frame_plan(&e->arena, p, c,
-				     calls_walk(e, c) ? LOOPS_CALLED : e->world.loops, &frames[i]);
+		int err = frame_plan(&e->arena, p, c, limits_of(e, c), &frames[i]);
 
 		if (err == -E2BIG) {
 			diag_error_at(d, err, "too-large", c->span,

@@ -244,18 +244,16 @@ static void call_rounds(const struct lang_code *w, struct spill slot)
 				    .at = w->work,
 				    .depth = w->most,
 				    .marks = w->marks,
-				    .may_sleep = w->may_sleep,
-				    .label = code_label(w->c)};
+				    .may_sleep = w->may_sleep};
 	struct code *c = w->c;
 
-	walks_add_body(w->walks, &b);
 	lang_zero(w, CELL_STAGE);
 	code_const(c, R1, LANG_UNREADABLE);
 	lang_set(w, CELL_NOTE, R1);
 	code_store(c, 8, FRAME, STACK_SCRATCH, SCRATCH);
 	code_store(c, 8, FRAME, STACK_CTX, TMP);
 	code_const(c, R1, CALLS_MOST);
-	code_function(c, R2, b.label);
+	code_function(c, R2, walks_body(w->walks, &b));
 	code_helper(c, FUNC_LOOP, REG(R1), REG(R2), SUM(FRAME, STACK_SCRATCH), IMM(0));
 	lang_get(w, R4, CELL_NOTE);
 }

@@ -3,7 +3,7 @@
 
 void walk_bodies(struct walks *w)
 {
-	/* WALK_ROUNDS asks for others of WALK_ASKED. */
+	/* They ask for others. */
 	for (size_t i = 0; i < w->count && !w->code->failed; i++) {
 		const struct walk_body b = w->bodies[i]; /* a copy: the array grows */
 
