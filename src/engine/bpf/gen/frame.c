@@ -8,7 +8,7 @@
  *	  -48  STACK_SPILL			        words of loops, large slots, texts
  *	       registers, by live range		        records that are packed
  *	       words of loops, small slots	        short forms of keys
- *	 -480  STACK_END, or STACK_WALK_END
+ *	 -480  STACK_END, or STACK_CALL_END
  *
  * The stack is faster. But a clause with many branches, or with a loop, has a *lean* frame: no
  * values on the stack. The kernel's verifier follows every path through a program, and drops a

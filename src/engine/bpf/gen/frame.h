@@ -24,7 +24,7 @@ struct frame {
 /* What the frame of a clause depends on besides its code. */
 struct frame_limits {
 	enum loops loops;
-	int32_t stack_end; /* STACK_END, STACK_WALK_END */
+	int32_t stack_end; /* STACK_END, STACK_CALL_END */
 };
 
 /* Plan the frame of a clause, in the arena. -ENOMEM, -E2BIG. */

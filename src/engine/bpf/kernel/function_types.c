@@ -5,7 +5,7 @@
  *	3  static "body": 2		the program itself, and what helpers call
  *	4  struct "memory", 1224 bytes	of each function that the program calls:
  *	5  pointer to 4
- *	6  int (5 "memory")
+ *	6  int (5 "memory"), or two of them
  *	7  global "function": 6
  *
  * The verifier follows a global function once, and a static one at each call. */
@@ -41,14 +41,15 @@ static void add_bodies(struct buf *b)
 }
 
 /* Four types from number `first` on; the last is the function's. */
-static uint32_t add_function(struct buf *b, uint32_t first, uint32_t bytes)
+static uint32_t add_function(struct buf *b, uint32_t first, const struct code_function *f)
 {
 	const struct btf_param memory = {.name_off = NAME_MEMORY, .type = first + 1};
 
-	add_type(b, NAME_MEMORY, BTF_KIND_STRUCT << 24, bytes);
+	add_type(b, NAME_MEMORY, BTF_KIND_STRUCT << 24, f->bytes);
 	add_type(b, 0, BTF_KIND_PTR << 24, first);
-	add_type(b, 0, BTF_KIND_FUNC_PROTO << 24 | 1, TYPE_INT);
-	buf_add(b, &memory, sizeof(memory));
+	add_type(b, 0, BTF_KIND_FUNC_PROTO << 24 | f->pointers, TYPE_INT);
+	for (uint32_t i = 0; i < f->pointers; i++)
+		buf_add(b, &memory, sizeof(memory));
 	add_type(b, NAME_FUNCTION, BTF_KIND_FUNC << 24 | BTF_FUNC_GLOBAL, first + 2);
 	return first + 3;
 }
@@ -87,9 +88,9 @@ int function_types_load(const struct code_function *functions, size_t count,
 	all[0].type_id = TYPE_BODY;
 	for (size_t i = 0; i < count; i++) {
 		all[i + 1] = (struct bpf_func_info){functions[i].at, TYPE_BODY};
-		if (!functions[i].bytes)
+		if (!functions[i].pointers)
 			continue;
-		all[i + 1].type_id = add_function(&types, next, functions[i].bytes);
+		all[i + 1].type_id = add_function(&types, next, &functions[i]);
 		next = all[i + 1].type_id + 1;
 	}
 	fd = load_types(&types);

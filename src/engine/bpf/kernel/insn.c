@@ -230,12 +230,12 @@ void code_function(struct code *c, int dst, int label)
 	add_wide(c, dst, BPF_PSEUDO_FUNC, 0)->label = label;
 }
 
-void code_call_function(struct code *c, int label, uint32_t bytes)
+void code_call_function(struct code *c, int label, uint32_t pointers, uint32_t bytes)
 {
 	struct code_line *line = add_line(c, BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, 0);
 
 	line->label = label;
-	line->wide = bytes;
+	line->wide = (uint64_t)bytes << 32 | pointers;
 }
 
 void code_exit(struct code *c)
@@ -435,7 +435,8 @@ int code_functions(const struct code *c, struct code_function **out, size_t *cou
 		if (line->is_reached && line->label >= 0 && (line->is_wide || is_call(line)))
 			all[calls++] = (struct code_function){
 				.at = c->lines[c->labels[line->label]].at,
-				.bytes = is_call(line) ? (uint32_t)line->wide : 0};
+				.pointers = is_call(line) ? (uint32_t)line->wide : 0,
+				.bytes = is_call(line) ? (uint32_t)(line->wide >> 32) : 0};
 	}
 	qsort(all, calls, sizeof(*all), compare_functions);
 	for (size_t i = 0; i < calls; i++)

@@ -204,15 +204,22 @@ static bool uses_op(const struct clause *c, enum op op)
 	return false;
 }
 
-/* Walks are functions, which need a part of the kernel's 512 bytes of stack. That over a stack of a
- * script may be one that bpf_loop calls. */
+static bool has_stacks(const struct clause *c)
+{
+	for (uint32_t i = 0; i < c->slot_count; i++)
+		if (store_stacks_size(&c->slots[i].type, false))
+			return true;
+	return false;
+}
+
+/* What is done with stacks are functions, which need a part of the kernel's 512 bytes. That of a
+ * walk over a stack of a script may be one that bpf_loop calls. */
 static struct frame_limits limits_of(const struct bpf_engine *e, const struct clause *c)
 {
-	bool walks = e->world.user.words_fd >= 0 && uses_op(c, OP_USTACK);
 	bool is_called = !e->world.has_may_goto && uses_op(c, OP_LSTACK);
 
 	return (struct frame_limits){.loops = is_called ? LOOPS_CALLED : e->world.loops,
-				     .stack_end = walks ? STACK_WALK_END : STACK_END};
+				     .stack_end = has_stacks(c) ? STACK_CALL_END : STACK_END};
 }
 
 int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, uint32_t *scratch,
