@@ -202,7 +202,7 @@ static int key_function(struct emitter *g, bool compares, uint32_t size)
 static void hash_stack(struct emitter *g, const struct key_stack *s, int key)
 {
 	gen_address(g, R1, s->at, 0);
-	code_call_function(g->code, key_function(g, false, s->size), 1, s->size);
+	code_call_function(g->code, key_function(g, false, s->size), s->size, 0);
 	if (g->world->one_hash)
 		code_const(g->code, R0, 0);
 	code_store(g->code, 8, SCRATCH, key, R0);
@@ -213,7 +213,7 @@ static void compare_stack(struct emitter *g, const struct key_stack *s, int othe
 {
 	gen_address(g, R1, s->at, 0);
 	code_address(g->code, R2, TMP2, s->kept);
-	code_call_function(g->code, key_function(g, true, s->size), 2, s->size);
+	code_call_function(g->code, key_function(g, true, s->size), s->size, s->size);
 	code_jump_imm(g->code, BPF_JEQ, R0, 0, other);
 }
 

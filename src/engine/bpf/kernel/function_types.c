@@ -3,9 +3,9 @@
  *	1  int
  *	2  int (void)
  *	3  static "body": 2		the program itself, and what helpers call
- *	4  struct "memory", 1224 bytes	of each function that the program calls:
- *	5  pointer to 4
- *	6  int (5 "memory"), or two of them
+ *	4  struct "memory", 1224 bytes	of each function that the program calls, and the first two
+ *	5  pointer to 4			once more for its second argument
+ *	6  int (5 "memory")
  *	7  global "function": 6
  *
  * The verifier follows a global function once, and a static one at each call. */
@@ -40,18 +40,24 @@ static void add_bodies(struct buf *b)
 	add_type(b, NAME_BODY, BTF_KIND_FUNC << 24, TYPE_BODY_PROTO);
 }
 
-/* Four types from number `first` on; the last is the function's. */
-static uint32_t add_function(struct buf *b, uint32_t first, const struct code_function *f)
+/* Types from number `next` on; *next becomes that after them. The result is the function's. */
+static uint32_t add_function(struct buf *b, uint32_t *next, const struct code_function *f)
 {
-	const struct btf_param memory = {.name_off = NAME_MEMORY, .type = first + 1};
+	uint32_t first = *next, count = f->bytes[1] ? 2 : 1;
+	struct btf_param memory = {.name_off = NAME_MEMORY};
 
-	add_type(b, NAME_MEMORY, BTF_KIND_STRUCT << 24, f->bytes);
-	add_type(b, 0, BTF_KIND_PTR << 24, first);
-	add_type(b, 0, BTF_KIND_FUNC_PROTO << 24 | f->pointers, TYPE_INT);
-	for (uint32_t i = 0; i < f->pointers; i++)
+	for (uint32_t i = 0; i < count; i++) {
+		add_type(b, NAME_MEMORY, BTF_KIND_STRUCT << 24, f->bytes[i]);
+		add_type(b, 0, BTF_KIND_PTR << 24, first + 2 * i);
+	}
+	add_type(b, 0, BTF_KIND_FUNC_PROTO << 24 | count, TYPE_INT);
+	for (uint32_t i = 0; i < count; i++) {
+		memory.type = first + 2 * i + 1;
 		buf_add(b, &memory, sizeof(memory));
-	add_type(b, NAME_FUNCTION, BTF_KIND_FUNC << 24 | BTF_FUNC_GLOBAL, first + 2);
-	return first + 3;
+	}
+	add_type(b, NAME_FUNCTION, BTF_KIND_FUNC << 24 | BTF_FUNC_GLOBAL, first + 2 * count);
+	*next = first + 2 * count + 2;
+	return *next - 1;
 }
 
 static int load_types(const struct buf *types)
@@ -88,10 +94,8 @@ int function_types_load(const struct code_function *functions, size_t count,
 	all[0].type_id = TYPE_BODY;
 	for (size_t i = 0; i < count; i++) {
 		all[i + 1] = (struct bpf_func_info){functions[i].at, TYPE_BODY};
-		if (!functions[i].pointers)
-			continue;
-		all[i + 1].type_id = add_function(&types, next, &functions[i]);
-		next = all[i + 1].type_id + 1;
+		if (functions[i].bytes[0])
+			all[i + 1].type_id = add_function(&types, &next, &functions[i]);
 	}
 	fd = load_types(&types);
 	buf_free(&types);

@@ -230,12 +230,12 @@ void code_function(struct code *c, int dst, int label)
 	add_wide(c, dst, BPF_PSEUDO_FUNC, 0)->label = label;
 }
 
-void code_call_function(struct code *c, int label, uint32_t pointers, uint32_t bytes)
+void code_call_function(struct code *c, int label, uint32_t first, uint32_t second)
 {
 	struct code_line *line = add_line(c, BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, 0);
 
 	line->label = label;
-	line->wide = (uint64_t)bytes << 32 | pointers;
+	line->wide = (uint64_t)second << 32 | first;
 }
 
 void code_exit(struct code *c)
@@ -422,6 +422,12 @@ static int compare_functions(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
+static void set_bytes(struct code_function *f, uint64_t wide)
+{
+	f->bytes[0] = (uint32_t)wide;
+	f->bytes[1] = (uint32_t)(wide >> 32);
+}
+
 int code_functions(const struct code *c, struct code_function **out, size_t *count)
 {
 	struct code_function *all = calloc(c->count + 1, sizeof(*all));
@@ -432,11 +438,12 @@ int code_functions(const struct code *c, struct code_function **out, size_t *cou
 	for (size_t i = 0; i < c->count; i++) {
 		const struct code_line *line = &c->lines[i];
 
-		if (line->is_reached && line->label >= 0 && (line->is_wide || is_call(line)))
-			all[calls++] = (struct code_function){
-				.at = c->lines[c->labels[line->label]].at,
-				.pointers = is_call(line) ? (uint32_t)line->wide : 0,
-				.bytes = is_call(line) ? (uint32_t)(line->wide >> 32) : 0};
+		if (!line->is_reached || line->label < 0 || !(line->is_wide || is_call(line)))
+			continue;
+		all[calls] = (struct code_function){.at = c->lines[c->labels[line->label]].at};
+		if (is_call(line))
+			set_bytes(&all[calls], line->wide);
+		calls++;
 	}
 	qsort(all, calls, sizeof(*all), compare_functions);
 	for (size_t i = 0; i < calls; i++)

@@ -196,14 +196,6 @@ static int refuse_each(struct bpf_engine *e, const struct program *p, struct dia
 	return 0;
 }
 
-static bool uses_op(const struct clause *c, enum op op)
-{
-	for (uint32_t k = 0; k < c->insn_count; k++)
-		if (c->code[k].op == op)
-			return true;
-	return false;
-}
-
 static bool has_stacks(const struct clause *c)
 {
 	for (uint32_t i = 0; i < c->slot_count; i++)
@@ -212,13 +204,10 @@ static bool has_stacks(const struct clause *c)
 	return false;
 }
 
-/* What is done with stacks are functions, which need a part of the kernel's 512 bytes. That of a
- * walk over a stack of a script may be one that bpf_loop calls. */
+/* What is done with stacks are functions, which need a part of the kernel's 512 bytes. */
 static struct frame_limits limits_of(const struct bpf_engine *e, const struct clause *c)
 {
-	bool is_called = !e->world.has_may_goto && uses_op(c, OP_LSTACK);
-
-	return (struct frame_limits){.loops = is_called ? LOOPS_CALLED : e->world.loops,
+	return (struct frame_limits){.loops = e->world.loops,
 				     .stack_end = has_stacks(c) ? STACK_CALL_END : STACK_END};
 }
 

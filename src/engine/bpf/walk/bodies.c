@@ -5,9 +5,8 @@
 
 static bool same_body(const struct walk_body *a, const struct walk_body *b)
 {
-	return a->kind == b->kind && a->slot.offset == b->slot.offset && a->at == b->at &&
-	       a->depth == b->depth && a->may_sleep == b->may_sleep && a->is_raw == b->is_raw &&
-	       a->marks == b->marks;
+	return a->kind == b->kind && a->depth == b->depth && a->may_sleep == b->may_sleep &&
+	       a->is_raw == b->is_raw && a->marks == b->marks;
 }
 
 int walks_body(struct walks *w, const struct walk_body *b)

@@ -28,6 +28,6 @@ int walk_function(struct user_code *w, enum walk_kind kind)
 
 void walk_call(struct user_code *w, enum walk_kind kind)
 {
-	code_call_function(w->walks->code, walk_function(w, kind), 1,
-			   HEAD_SIZE + 8 * w->depth + WALK_SIZE);
+	code_call_function(w->walks->code, walk_function(w, kind),
+			   HEAD_SIZE + 8 * w->depth + WALK_SIZE, 0);
 }

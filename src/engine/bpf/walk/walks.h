@@ -22,20 +22,19 @@ struct walk_slot {
 };
 
 enum walk_kind {
-	WALK_USER,  /* over a stack of a program */
-	WALK_ROUND, /* to the next frame of that */
-	WALK_ASKED, /* its look at a mapping, which a helper calls */
-	WALK_SCRIPT,
+	WALK_USER,   /* over a stack of a program */
+	WALK_ROUND,  /* to the next frame of that */
+	WALK_ASKED,  /* its look at a mapping, which a helper calls */
+	WALK_SCRIPT, /* over a stack of a script */
+	WALK_STAGES, /* its rounds, which bpf_loop calls */
 };
 
 /* A walk, or a part of one, as a function. */
 struct walk_body {
 	enum walk_kind kind;
-	struct spill slot;
-	int32_t at; /* what it works with, in scratch memory */
-	uint32_t depth;
+	uint32_t depth; /* words of frames */
 	bool may_sleep, is_raw;
-	bool marks; /* of WALK_SCRIPT */
+	bool marks; /* of scripts */
 	int label;
 };
 
