@@ -1,7 +1,8 @@
-/* One step of a walk, as the kernel runs it (engine/bpf/walk/user_step.c) and as unit tests and
- * fuzzing run it (unwind/step.c): both must end alike, and lead to the same caller, by random rules
- * from random registers through random memory. The kernel reads the memory of this test: one page
- * between two that cannot be read. WALK_SEED=N begins with other numbers. */
+/* The rule of an address, as the kernel looks it up (engine/bpf/walk/user_find.c) and as the table
+ * of the file has it. And one step of a walk, as the kernel runs it (engine/bpf/walk/user_step.c)
+ * and as unit tests and fuzzing run it (unwind/step.c): both must end alike, and lead to the same
+ * caller, by random rules from random registers through random memory. The kernel reads the memory
+ * of this test: one page between two that cannot be read. WALK_SEED=N begins with other numbers. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -9,10 +10,12 @@
 
 #include "help/check.h"
 #include "help/hook.h"
+#include "help/rows.h"
 #include "base/diag.h"
 #include "engine/bpf/kernel/bpf_syscall.h"
 #include "engine/bpf/kernel/make_map.h"
 #include "engine/bpf/walk/user_code.h"
+#include "engine/engine.h"
 
 #define SLEEPABLE (1u << 4) /* BPF_F_SLEEPABLE */
 #define PAGE	  4096u
@@ -21,8 +24,8 @@
 #define WALK_AT	  (HEAD_SIZE + 8 * DEPTH)
 #define STEPS	  50000
 
-/* A step that is loaded, and what it works with. */
-struct step {
+/* A program that is loaded, and what it works with. */
+struct loaded {
 	bool has_lr, may_sleep;
 	int program_fd, scratch_fd;
 	uint8_t *scratch; /* a slot with one frame, then the words of the walk */
@@ -42,10 +45,14 @@ struct result {
 
 /* ---- the step of the kernel */
 
-static void emit_step(struct code *c, const struct step *s)
+typedef void emit_fn(struct user_code *w);
+
+/* What `emit` emits ends as the result says, or goes on. */
+static void emit_program(struct code *c, const struct loaded *s, emit_fn *emit,
+			 const struct user_maps *maps)
 {
 	const struct walk_cpu cpu = {.link = s->has_lr ? "x30" : NULL};
-	struct walks walks = {.code = c};
+	struct walks walks = {.code = c, .user = maps};
 	struct user_code w = {.walks = &walks,
 			      .cpu = &cpu,
 			      .slot = in_scratch(0),
@@ -57,9 +64,7 @@ static void emit_step(struct code *c, const struct step *s)
 	for (int i = 0; i < UNWIND_ENDS_COUNT_; i++)
 		w.ends[i] = code_label(c);
 	code_map_value(c, SCRATCH, s->scratch_fd, 0);
-	walk_load(&w, TMP, WALK_PC);
-	walk_load(&w, R1, WALK_RULE);
-	walk_step(&w);
+	emit(&w);
 	code_bind(c, w.again);
 	code_const(c, R0, UNWIND_GOES_ON);
 	code_exit(c);
@@ -70,40 +75,51 @@ static void emit_step(struct code *c, const struct step *s)
 	}
 }
 
-static void step_load(struct step *s, bool has_lr, bool may_sleep)
+static void *memory_make(size_t bytes, int *fd, size_t *mapped)
 {
 	struct diag d = DIAG_INIT;
 	void *memory = NULL;
-	struct code c;
 
-	*s = (struct step){.has_lr = has_lr, .may_sleep = may_sleep};
-	assert_int_equal(map_make_memory("scratch", WALK_AT + WALK_SIZE, &s->scratch_fd, &memory,
-					 &s->scratch_bytes, &d),
-			 0);
-	s->scratch = memory;
-	code_init(&c);
-	emit_step(&c, s);
-	s->program_fd =
-		kernel_program_load_code(&c, (struct kernel_program){.type = BPF_PROG_TYPE_SYSCALL,
-								     .name = "nopal_step",
-								     .flags = SLEEPABLE});
-	assert_true(s->program_fd >= 0);
+	assert_int_equal(map_make_memory("memory", bytes, fd, &memory, mapped, &d), 0);
 	diag_free(&d);
+	return memory;
 }
 
-static void step_unload(struct step *s)
+/* `s` says which kind of program. */
+static void program_load(struct loaded *s, emit_fn *emit, const struct user_maps *maps)
+{
+	struct code c;
+
+	s->scratch = memory_make(WALK_AT + WALK_SIZE, &s->scratch_fd, &s->scratch_bytes);
+	code_init(&c);
+	emit_program(&c, s, emit, maps);
+	s->program_fd =
+		kernel_program_load_code(&c, (struct kernel_program){.type = BPF_PROG_TYPE_SYSCALL,
+								     .name = "nopal_test",
+								     .flags = SLEEPABLE});
+	assert_true(s->program_fd >= 0);
+}
+
+static void emit_step(struct user_code *w)
+{
+	walk_load(w, TMP, WALK_PC);
+	walk_load(w, R1, WALK_RULE);
+	walk_step(w);
+}
+
+static void program_unload(struct loaded *s)
 {
 	close(s->program_fd);
 	close(s->scratch_fd);
 	munmap(s->scratch, s->scratch_bytes);
 }
 
-static void put_word(struct step *s, int what, uint64_t value)
+static void put_word(struct loaded *s, int what, uint64_t value)
 {
 	memcpy(s->scratch + WALK_AT + what, &value, sizeof(value));
 }
 
-static uint64_t word(const struct step *s, int what)
+static uint64_t word(const struct loaded *s, int what)
 {
 	uint64_t value;
 
@@ -111,7 +127,7 @@ static uint64_t word(const struct step *s, int what)
 	return value;
 }
 
-static struct result run_kernel(struct step *s, const struct sample *sample)
+static struct result run_kernel(struct loaded *s, const struct sample *sample)
 {
 	const uint64_t slot[1 + DEPTH] = {1};
 	uint64_t rule[2], frame;
@@ -278,7 +294,7 @@ static bool same(const struct result *a, const struct result *b)
 		 a->to.lr == b->to.lr && a->to.is_exact == b->to.is_exact));
 }
 
-static void compare_steps(struct step *s, char *window, uint64_t seed)
+static void compare_steps(struct loaded *s, char *window, uint64_t seed)
 {
 	static const enum unwind_end all[] = {UNWIND_GOES_ON, UNWIND_ROOT,     UNWIND_NO_ROWS,
 					      UNWIND_NO_ROOM, UNWIND_NOT_RULE, UNWIND_UNREADABLE};
@@ -310,7 +326,7 @@ static void compare(bool has_lr, bool may_sleep)
 {
 	const char *seed_text = getenv("WALK_SEED");
 	uint64_t seed = seed_text ? strtoull(seed_text, NULL, 0) : 1;
-	struct step s;
+	struct loaded s = {.has_lr = has_lr, .may_sleep = may_sleep};
 	char *window;
 
 	if (geteuid()) {
@@ -319,9 +335,9 @@ static void compare(bool has_lr, bool may_sleep)
 	}
 	print_message("WALK_SEED=%llu\n", (unsigned long long)seed);
 	window = window_open();
-	step_load(&s, has_lr, may_sleep);
+	program_load(&s, emit_step, NULL);
 	compare_steps(&s, window, seed);
-	step_unload(&s);
+	program_unload(&s);
 	window_close(window);
 }
 
@@ -344,12 +360,149 @@ static void steps_with_a_link_register_are_the_same(void **state)
 	compare(true, true);
 }
 
+/* ---- rows */
+
+/* The tables of one file in memory that the kernel reads, and a lookup that is loaded. */
+struct lookup {
+	struct user_maps maps;
+	struct unwind_tables *tables;
+	struct unwind_file file;
+	struct loaded program;
+};
+
+static void take_process(void *arg, pid_t pid, struct unwind_run run)
+{
+	(void)arg;
+	(void)pid;
+	(void)run;
+}
+
+static void take_file(void *arg, struct unwind_file_key key, const struct unwind_file *file)
+{
+	(void)key;
+	((struct lookup *)arg)->file = *file;
+}
+
+static void make_maps(struct lookup *l)
+{
+	struct user_maps *m = &l->maps;
+	size_t words = unwind_tables_words(l->tables);
+	struct unwind_publisher publisher = {l, take_process, take_file};
+
+	user_maps_init(m);
+	m->word_count = (uint32_t)words + WALK_WORDS_AFTER;
+	m->mapping_count = 64;
+	m->words = memory_make(m->word_count * sizeof(union unwind_word), &m->words_fd,
+			       &m->word_bytes);
+	m->rules = memory_make(UNWIND_RULES_MOST * sizeof(struct unwind_rule), &m->rules_fd,
+			       &m->rule_bytes);
+	m->mappings = memory_make(m->mapping_count * sizeof(struct unwind_mapping), &m->mappings_fd,
+				  &m->mapping_bytes);
+	assert_int_equal(unwind_tables_move(l->tables,
+					    &(struct unwind_memory){m->words, m->rules, m->mappings,
+								    words, m->mapping_count},
+					    &publisher),
+			 0);
+}
+
+/* The rule of the address in WALK_NEW. */
+static void emit_lookup(struct user_code *w)
+{
+	walk_load(w, TMP2, WALK_NEW);
+	walk_find_rule(w);
+}
+
+static void lookup_open(struct lookup *l, const struct unwind_source *source)
+{
+	assert_int_equal(unwind_tables_new(&l->tables), 0);
+	assert_int_equal(unwind_tables_add(l->tables, 1, (struct unwind_file_key){1, 1}, source),
+			 0);
+	make_maps(l);
+	program_load(&l->program, emit_lookup, &l->maps);
+}
+
+static void lookup_close(struct lookup *l)
+{
+	program_unload(&l->program);
+	user_maps_close(&l->maps, &(struct engine_options){.unwind = l->tables});
+	unwind_tables_free(l->tables);
+}
+
+static struct unwind_rule look_up(struct lookup *l, const struct unwind_table *t, uint64_t address)
+{
+	struct unwind_rule rule = {.cfa = UNWIND_NONE};
+	uint32_t end;
+
+	put_word(&l->program, MAPPING(base), t->base);
+	memcpy(l->program.scratch + WALK_AT + MAPPING(first), &l->file.chunks, 8);
+	put_word(&l->program, WALK_NEW, address);
+	assert_int_equal(kernel_program_run(l->program.program_fd, &end), 0);
+	assert_true(end == UNWIND_GOES_ON || end == UNWIND_NO_ROWS);
+	if (end == UNWIND_GOES_ON)
+		memcpy(&rule, l->program.scratch + WALK_AT + WALK_RULE, sizeof(rule));
+	return rule;
+}
+
+static void compare_rule(struct lookup *l, const struct unwind_table *t,
+			 const struct unwind_rules *rules, uint64_t address)
+{
+	struct unwind_rule kernel = look_up(l, t, address);
+	const struct unwind_rule *here = &rules->items[unwind_rule_at(t, address)];
+
+	if (!memcmp(&kernel, here, sizeof(kernel)))
+		return;
+	print_message("at 0x%llx:\n", (unsigned long long)address);
+	show_sample(&(struct sample){.rule = kernel});
+	show_sample(&(struct sample){.rule = *here});
+	fail();
+}
+
+/* Also of addresses before the first chunk and after the last. */
+static void compare_rows(const char *path)
+{
+	struct unwind_rules *rules = malloc(sizeof(*rules));
+	uint64_t random = 1, count = times(20000, 2000000);
+	struct unwind_table t = {0};
+	struct lookup l = {0};
+	struct image *image;
+
+	assert_int_equal(image_open(path, &image, NULL), 0);
+	assert_int_equal(unwind_rules_init(rules), 0);
+	assert_int_equal(unwind_table_read(&(struct unwind_source){.image = image}, rules, &t), 0);
+	lookup_open(&l, &(struct unwind_source){.image = image});
+	assert_true(t.count > 100);
+	assert_int_equal(l.file.chunks.count, t.chunk_count);
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t bytes = (uint64_t)t.chunk_count * UNWIND_CHUNK;
+		uint64_t row = row_address(&t, next_random(&random) % t.count);
+
+		compare_rule(&l, &t, rules, row + next_random(&random) % 3 - 1);
+		compare_rule(&l, &t, rules, t.base + next_random(&random) % (bytes + 64) - 32);
+	}
+	lookup_close(&l);
+	unwind_table_free(&t);
+	unwind_rules_free(rules);
+	free(rules);
+	image_close(image);
+}
+
+static void rows_that_the_kernel_finds_are_the_tables(void **state)
+{
+	(void)state;
+	if (geteuid()) {
+		print_message("needs root\n");
+		skip();
+	}
+	compare_rows("/proc/self/exe");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_of_the_kernel_are_those_in_c),
 		cmocka_unit_test(steps_that_may_sleep_are_the_same),
 		cmocka_unit_test(steps_with_a_link_register_are_the_same),
+		cmocka_unit_test(rows_that_the_kernel_finds_are_the_tables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
