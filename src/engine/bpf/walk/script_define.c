@@ -7,7 +7,8 @@
 #define PAGE		    4096
 #define WAKE_NEVER	    1 /* BPF_RB_NO_WAKEUP */
 #define SEEN_BYTES	    24
-#define STACK_SEEN	    STACK_SCRATCH /* a key of `seen`: that word is the caller's */
+/* A key of `seen`, up to STACK_A: with 64 bytes of stack, calls would take longer. */
+#define STACK_SEEN STACK_GROUP
 
 _Static_assert(sizeof(struct lang_step) == 16 && sizeof(struct lang_chunk) == 16,
 	       "indexed by shifts");
