@@ -22,7 +22,7 @@ static bool read_memory(void *arg, uint64_t address, uint64_t *out)
 
 static void walk(const struct unwind_table *t, const struct unwind_rules *rules, struct str bytes)
 {
-	struct unwind_regs regs = {.pc = t->base + 8, .sp = 1, .fp = 2, .lr = 3, .lr_is_set = true};
+	struct unwind_regs regs = {.pc = t->base + 8, .sp = 1, .fp = 2, .lr = 4, .has_lr = true};
 
 	for (unsigned i = 0; i < 127; i++) {
 		uint16_t rule = unwind_rule_at(t, regs.pc);

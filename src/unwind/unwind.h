@@ -116,10 +116,13 @@ uint16_t unwind_rule_at(const struct unwind_table *t, uint64_t address);
 /* ---- step.c: one step, as the programs in the kernel make it. */
 
 struct unwind_regs {
-	uint64_t pc, sp, fp, lr;
-	bool is_exact;	/* pc is where it stands, not where a call returns to */
-	bool lr_is_set; /* aarch64: only of the innermost frame */
+	uint64_t pc, sp, fp;
+	uint64_t lr;   /* aarch64: of the innermost frame, and of one that a signal interrupted */
+	bool is_exact; /* pc is where it stands, not where a call returns to */
+	bool has_lr;   /* the CPU has a link register: aarch64 */
 };
+
+#define UNWIND_NO_LR 1 /* it is not known; an address of code is even there */
 
 /* Why a stack ends where it does. Kept with a stack, in the order of this list. */
 enum unwind_end {

@@ -54,6 +54,17 @@ setup() {
 	grep -qx '@: 600' "$output_file"
 }
 
+@test "stacks of programs without frame pointers: the rounds of their walk are calls" {
+	frames=$(private frames)
+	run "$NOPAL" -q -e "uprobe:$frames:frames_here { @a[ustack] = count(); @b[ustack, 1] = count(); @c[ustack(33)] = count() }
+		usdt:$frames:frames:here { @d[ustack] = count() }" -c "$frames 2 deep"
+	cat <<<"$output"
+	[ "$(grep -c ': 2$' <<<"$output")" = 4 ]
+	[ "$(grep -c '^    recurse+' <<<"$output")" = $((3 * 41 + 32)) ]
+	[ "$(grep -c '^    _start+' <<<"$output")" = 3 ]
+	! grep -E '^nopal|warning' <<<"$output" || false
+}
+
 @test "stacks of scripts: the rounds of their walk are calls of bpf_loop" {
 	local hit="uprobe:libc:getppid /pid == cpid/"
 	printf '%s\n' 'import os' 'def f(n):' '    return f(n - 1) if n else os.getppid()' 'f(2)' >f.py

@@ -696,7 +696,7 @@ static bool read_word(void *arg, uint64_t address, uint64_t *out)
 
 static void a_step_leads_to_the_caller(void **state)
 {
-	struct memory m = {0x1000, {1, 0x77, 0x401000, 0x1010, 5, 6, 7, 8}};
+	struct memory m = {0x1000, {4, 0x77, 0x401000, 0x1010, 5, 6, 7, 8}};
 	const struct unwind_rule pushed = {.cfa = UNWIND_SP,
 					   .cfa_off = 24,
 					   .fp = UNWIND_AT_CFA,
@@ -718,7 +718,8 @@ static void a_step_leads_to_the_caller(void **state)
 	const struct unwind_rule leaf = {.cfa = UNWIND_SP, .ra = UNWIND_SAME};
 	const struct unwind_rule root = {.cfa = UNWIND_SP, .ra = UNWIND_LOST};
 	const struct unwind_rule none = {.cfa = UNWIND_NONE}, unknown = {.cfa = UNWIND_UNKNOWN};
-	struct unwind_regs start = {.pc = 0x400000, .sp = 0x1000, .fp = 0x1018, .lr = 9}, r = start;
+	struct unwind_regs start = {.pc = 0x400000, .sp = 0x1000, .fp = 0x1018, .lr = UNWIND_NO_LR},
+			   r = start;
 
 	(void)state;
 	assert_int_equal(unwind_step(&pushed, &r, read_word, &m), UNWIND_GOES_ON);
@@ -735,13 +736,16 @@ static void a_step_leads_to_the_caller(void **state)
 	assert_int_equal(unwind_step(&signal, &r, read_word, &m), UNWIND_GOES_ON);
 	assert_int_equal(r.sp, 0x800);
 	assert_true(r.is_exact);
-	assert_int_equal(r.lr, 1);
-	assert_true(r.lr_is_set);
+	assert_int_equal(r.lr, UNWIND_NO_LR);
+	r = start;
+	r.has_lr = true;
+	assert_int_equal(unwind_step(&signal, &r, read_word, &m), UNWIND_GOES_ON);
+	assert_int_equal(r.lr, 4);
 	r = start;
 	assert_int_equal(unwind_step(&leaf, &r, read_word, &m), UNWIND_NOT_RULE);
-	r.lr_is_set = true;
+	r.lr = 8;
 	assert_int_equal(unwind_step(&leaf, &r, read_word, &m), UNWIND_GOES_ON);
-	assert_int_equal(r.pc, 9);
+	assert_int_equal(r.pc, 8);
 	r = start;
 	assert_int_equal(unwind_step(&root, &r, read_word, &m), UNWIND_ROOT);
 	assert_int_equal(unwind_step(&none, &r, read_word, &m), UNWIND_NO_ROWS);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "engine/bpf/gen/map_entry.h"
 #include "program/op.h"
 
 #define ITER_OBJECT   8 /* where the pointer to the object is, after that to the iteration */
@@ -236,6 +237,7 @@ static int gen_clauses(struct emitter *g, const struct frame *frames, int *entri
 	code_exit(g->code);
 	gen_loop_bodies(g, frames);
 	walk_bodies(&g->walks);
+	gen_key_functions(g);
 	return g->err ? g->err : g->code->failed ? -ENOMEM : 0;
 }
 
@@ -269,6 +271,7 @@ int gen_unit(const struct gen_world *w, const struct unit *u, const struct frame
 		err = gen_clauses(&g, frames, entries, labels, code_label(code));
 	free(g.bodies);
 	free(g.walks.bodies);
+	free(g.key_functions);
 	free(entries);
 	free(labels);
 	return err;

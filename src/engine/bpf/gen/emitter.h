@@ -24,6 +24,13 @@ struct loop_body {
 	bool in_map;		     /* it is, or is within, a loop over a map */
 };
 
+/* What a program does with the stacks of keys, as a function that it calls. */
+struct key_function {
+	bool compares; /* two stacks; else it makes the hash of one */
+	uint32_t size; /* bytes of a stack, with its head */
+	int label;
+};
+
 struct emitter {
 	struct code *code;
 	const struct gen_world *world;
@@ -37,6 +44,8 @@ struct emitter {
 	bool in_map;		  /* in a loop over a map, where nothing may sleep */
 	struct loop_body *bodies; /* functions that are still to be emitted */
 	size_t body_count, body_cap;
+	struct key_function *key_functions; /* still to be emitted, too */
+	size_t key_count, key_cap;
 	struct walks walks; /* over stacks; their functions are still to be emitted */
 	struct diag *diag;
 	int err;

@@ -8,7 +8,7 @@
  *	  -48  STACK_SPILL			        words of loops, large slots, texts
  *	       registers, by live range		        records that are packed
  *	       words of loops, small slots	        short forms of keys
- *	 -480  STACK_END
+ *	 -480  STACK_END, or STACK_CALL_END
  *
  * The stack is faster. But a clause with many branches, or with a loop, has a *lean* frame: no
  * values on the stack. The kernel's verifier follows every path through a program, and drops a
@@ -60,6 +60,7 @@ struct request {
 struct plan {
 	const struct program *program;
 	const struct clause *clause;
+	struct frame_limits limits;
 	struct live_range *regs, *slots;
 	struct around *around;		  /* by slot */
 	struct request *requests, **live; /* one for each register or slot */
@@ -207,7 +208,7 @@ static void place_slots(struct plan *p)
 		if (t->kind == TYPE_LSTACK)
 			size += SCRIPT_WALK_SIZE;
 		if (!f->is_lean && !type_is_text(t) && !type_is_stack(t) && size <= SMALL_SLOT &&
-		    f->stack - (int32_t)size >= STACK_END) {
+		    f->stack - (int32_t)size >= p->limits.stack_end) {
 			f->stack -= (int32_t)size;
 			f->slots[s] = on_stack(f->stack);
 			continue;
@@ -347,12 +348,13 @@ static bool plan_alloc(struct plan *p, struct arena *a)
 }
 
 int frame_plan(struct arena *a, const struct program *program, const struct clause *c,
-	       enum loops loops, struct frame *out)
+	       struct frame_limits limits, struct frame *out)
 {
-	struct plan p = {.program = program, .clause = c};
+	struct plan p = {.program = program, .clause = c, .limits = limits};
 	struct frame *f = &p.frame;
 
-	*f = (struct frame){.is_lean = wants_lean(c, loops), .stack = STACK_SPILL, .scratch = 8};
+	*f = (struct frame){
+		.is_lean = wants_lean(c, limits.loops), .stack = STACK_SPILL, .scratch = 8};
 	if (!plan_alloc(&p, a))
 		return -ENOMEM;
 	find_live_ranges(&p);
@@ -365,5 +367,5 @@ int frame_plan(struct arena *a, const struct program *program, const struct clau
 	if (f->scratch == 8) /* only the word "taken?" */
 		f->scratch = 0;
 	*out = *f;
-	return f->stack < STACK_END || f->scratch > SCRATCH_MOST ? -E2BIG : 0;
+	return f->stack < limits.stack_end || f->scratch > SCRATCH_MOST ? -E2BIG : 0;
 }

@@ -21,8 +21,14 @@ struct frame {
 	int32_t entry;	/* ... and values with the stacks of their keys */
 };
 
+/* What the frame of a clause depends on besides its code. */
+struct frame_limits {
+	enum loops loops;
+	int32_t stack_end; /* STACK_END, STACK_CALL_END */
+};
+
 /* Plan the frame of a clause, in the arena. -ENOMEM, -E2BIG. */
-int frame_plan(struct arena *a, const struct program *p, const struct clause *c, enum loops loops,
-	       struct frame *out);
+int frame_plan(struct arena *a, const struct program *p, const struct clause *c,
+	       struct frame_limits limits, struct frame *out);
 
 #endif

@@ -22,8 +22,10 @@ struct gen_entry {
 void gen_check_short(struct emitter *g, const struct gen_entry *at, int is_long);
 /* Make the kernel's key: at->key. Ruins R0 to R5, TMP, TMP2. */
 void gen_make_key(struct emitter *g, struct gen_entry *at);
-/* R0, the value of an entry, becomes 0 when the entry has other stacks. Ruins R1 to R5. */
+/* R0, the value of an entry, becomes 0 when the entry has other stacks. Ruins R1 to R5, TMP2. */
 void gen_compare_stacks(struct emitter *g, const struct gen_entry *at);
+/* The functions that these two have asked for. */
+void gen_key_functions(struct emitter *g);
 /* Copy the stacks of the key to scratch memory. */
 void gen_copy_stacks(struct emitter *g, const struct gen_entry *at, int32_t to);
 /* At the start of a function that the kernel calls for an entry: TMP is the key, TMP2 the value;

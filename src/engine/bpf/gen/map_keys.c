@@ -42,36 +42,36 @@ static void each_stack(struct emitter *g, const struct gen_entry *at, const stru
 	s->at.offset += (int32_t)type_memory(t);
 }
 
-/* A loop over the words of a stack, with its head, LANES at a time from the last to the first: its
- * start. `reg` is how many words are left, and the index of the next ones, of which the verifier
- * knows nothing in any round: so it follows the rounds once where the kernel has may_goto, and
- * else all of them. To `few` with those at the front. */
-static int next_words(struct emitter *g, const struct key_stack *s, int reg, int few)
+/* ---- their hashes and comparisons are functions: the verifier follows the loops of each once */
+
+/* A loop over the words of the stack at SCRATCH, with its head, LANES at a time from the last to
+ * the first: its start. `reg` is how many words are left, and the index of the next ones, of which
+ * the verifier knows nothing in any round: so it follows the rounds once where the kernel has
+ * may_goto, and else all of them. To `few` with those at the front. */
+static int next_words(struct emitter *g, uint32_t size, int reg, int few)
 {
 	struct code *c = g->code;
 	int again;
 
-	code_load(c, 4, reg, spill_base(s->at), s->at.offset);
-	if (!g->world->has_may_goto || s->size / 8 < LANES)
-		code_limit(g->code, reg, s->size / 8 - 1);
+	code_load(c, 4, reg, SCRATCH, 0);
+	if (!g->world->has_may_goto || size / 8 < LANES)
+		code_limit(g->code, reg, size / 8 - 1);
 	code_alu_imm(c, BPF_ADD, reg, 1);
 	again = code_here(c);
 	code_jump_imm(c, BPF_JLT, reg, LANES, few);
 	if (g->world->has_may_goto)
 		code_may_goto(c, few);
 	code_alu_imm(c, BPF_SUB, reg, LANES);
-	code_jump_imm(c, BPF_JGT, reg, (int32_t)(s->size / 8 - LANES), few); /* never */
+	code_jump_imm(c, BPF_JGT, reg, (int32_t)(size / 8 - LANES), few); /* never */
 	return again;
 }
 
-/* `dst` = where word `index` of what is at base + offset is. */
-static void point_at(struct code *c, int dst, int index, int base, int32_t offset)
+/* `dst` = where word `index` of a stack is. */
+static void point_at(struct code *c, int dst, int index, int stack)
 {
 	code_mov(c, dst, index);
 	code_alu_imm(c, BPF_LSH, dst, 3);
-	code_alu(c, BPF_ADD, dst, base);
-	if (offset)
-		code_alu_imm(c, BPF_ADD, dst, offset);
+	code_alu(c, BPF_ADD, dst, stack);
 }
 
 /* Take the word in R0 into a hash. Each step can be undone: stacks that differ in one word never
@@ -93,21 +93,24 @@ static void mix_words(struct code *c, int from, int count)
 	}
 }
 
-/* The hash of the stack goes to `key` in scratch memory. Ruins R0 to R5, TMP, TMP2. */
-static void hash_stack(struct emitter *g, const struct key_stack *s, int key)
+/* In: R1 is a stack. Returns its hash. */
+static void hash_body(struct emitter *g, uint32_t size)
 {
 	struct code *c = g->code;
-	int few = code_label(c), done = code_label(c), again;
+	int few = code_label(c), done = code_label(c), none = code_label(c), again;
 
+	code_const(c, R0, 0);
+	code_jump_imm(c, BPF_JEQ, R1, 0, none); /* never */
+	code_mov(c, SCRATCH, R1);
 	code_const(c, TMP2, MIX);
 	for (int i = 0; i < LANES; i++)
 		code_const(c, LANE + i, i);
-	again = next_words(g, s, TMP, few);
-	point_at(c, R5, TMP, spill_base(s->at), s->at.offset);
+	again = next_words(g, size, TMP, few);
+	point_at(c, R5, TMP, SCRATCH);
 	mix_words(c, 0, LANES);
 	code_jump(c, again);
 	code_bind(c, few);
-	gen_address(g, R5, s->at, 0);
+	code_mov(c, R5, SCRATCH);
 	for (int i = 0; i < LANES - 1; i++) {
 		code_jump_imm(c, BPF_JLE, TMP, i, done);
 		mix_words(c, i, 1);
@@ -117,9 +120,9 @@ static void hash_stack(struct emitter *g, const struct key_stack *s, int key)
 		code_mov(c, R0, LANE + i);
 		mix_word(c, LANE);
 	}
-	if (g->world->one_hash)
-		code_const(c, LANE, 0);
-	code_store(c, 8, SCRATCH, key, LANE);
+	code_mov(c, R0, LANE);
+	code_bind(c, none);
+	code_exit(c);
 }
 
 /* To `other` unless words at R4 and R5 are equal. */
@@ -132,37 +135,100 @@ static void compare_words(struct code *c, int from, int count, int other)
 	}
 }
 
-/* To `other` unless it is the stack of the entry at R0. */
-static void compare_stack(struct emitter *g, const struct key_stack *s, int other)
+/* In: R1 and R2 are stacks. Returns 1 if they are equal, else 0. */
+static void compare_body(struct emitter *g, uint32_t size)
 {
 	struct code *c = g->code;
-	int few = code_label(c), done = code_label(c), again;
+	int few = code_label(c), equal = code_label(c), other = code_label(c), again;
 
-	again = next_words(g, s, R3, few);
-	point_at(c, R4, R3, spill_base(s->at), s->at.offset);
-	point_at(c, R5, R3, R0, s->kept);
+	code_const(c, R0, 0);
+	code_jump_imm(c, BPF_JEQ, R1, 0, other); /* never */
+	code_jump_imm(c, BPF_JEQ, R2, 0, other); /* never */
+	code_mov(c, SCRATCH, R1);
+	code_mov(c, TMP, R2);
+	again = next_words(g, size, R3, few);
+	point_at(c, R4, R3, SCRATCH);
+	point_at(c, R5, R3, TMP);
 	compare_words(c, 0, LANES, other);
 	code_jump(c, again);
 	code_bind(c, few);
-	gen_address(g, R4, s->at, 0);
-	code_address(c, R5, R0, s->kept);
+	code_mov(c, R4, SCRATCH);
+	code_mov(c, R5, TMP);
 	for (int i = 0; i < LANES - 1; i++) {
-		code_jump_imm(c, BPF_JLE, R3, i, done);
+		code_jump_imm(c, BPF_JLE, R3, i, equal);
 		compare_words(c, i, 1, other);
 	}
-	code_bind(c, done);
+	code_bind(c, equal);
+	code_const(c, R0, 1);
+	code_bind(c, other);
+	code_exit(c);
+}
+
+void gen_key_functions(struct emitter *g)
+{
+	for (size_t i = 0; i < g->key_count; i++) {
+		const struct key_function *f = &g->key_functions[i];
+
+		code_bind(g->code, f->label);
+		if (f->compares)
+			compare_body(g, f->size);
+		else
+			hash_body(g, f->size);
+	}
+}
+
+/* The label of a function, one for all that are alike. */
+static int key_function(struct emitter *g, bool compares, uint32_t size)
+{
+	struct key_function *f;
+
+	for (size_t i = 0; i < g->key_count; i++) {
+		f = &g->key_functions[i];
+		if (f->compares == compares && f->size == size)
+			return f->label;
+	}
+	if (array_grow(g->key_functions, g->key_count, g->key_cap)) {
+		g->code->failed = true;
+		return 0;
+	}
+	f = &g->key_functions[g->key_count++];
+	*f = (struct key_function){compares, size, code_label(g->code)};
+	return f->label;
+}
+
+/* ---- their calls */
+
+/* The hash of the stack goes to `key` in scratch memory. Ruins R0 to R5. */
+static void hash_stack(struct emitter *g, const struct key_stack *s, int key)
+{
+	gen_address(g, R1, s->at, 0);
+	code_call_function(g->code, key_function(g, false, s->size), s->size, 0);
+	if (g->world->one_hash)
+		code_const(g->code, R0, 0);
+	code_store(g->code, 8, SCRATCH, key, R0);
+}
+
+/* To `other` unless it is the stack of the entry at TMP2. */
+static void compare_stack(struct emitter *g, const struct key_stack *s, int other)
+{
+	gen_address(g, R1, s->at, 0);
+	code_address(g->code, R2, TMP2, s->kept);
+	code_call_function(g->code, key_function(g, true, s->size), s->size, s->size);
+	code_jump_imm(g->code, BPF_JEQ, R0, 0, other);
 }
 
 void gen_compare_stacks(struct emitter *g, const struct gen_entry *at)
 {
 	struct key_stack s = {.at = at->slot, .kept = (int32_t)at->store->value_size};
-	int other = code_label(g->code), same = code_label(g->code);
+	int other = code_label(g->code), equal = code_label(g->code);
 
+	code_mov(g->code, TMP2, R0);
 	each_stack(g, at, &at->store->def->key, &s, compare_stack, other);
-	code_jump(g->code, same);
+	code_mov(g->code, R0, TMP2);
+	code_jump(g->code, equal);
 	code_bind(g->code, other);
 	code_const(g->code, R0, 0);
-	code_bind(g->code, same);
+	code_bind(g->code, equal);
 }
 
 static void copy_stack(struct emitter *g, const struct key_stack *s, int to)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/btf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -11,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "engine/bpf/kernel/insn.h"
+#include "engine/bpf/kernel/function_types.h"
 
 #define FDS_SPARE 16 /* for what else is opened */
 
@@ -108,35 +107,13 @@ int kernel_map_batch(int fd, const void *from, void *next, void *keys, void *val
 	return err;
 }
 
-/* The kernel lets a helper call only functions that have a type: this is all the type information
- * there is, one static function without arguments that returns an int. Strings: "", "int", "body".
- */
-static int load_types(void)
+int kernel_btf_load(const void *bytes, uint32_t size)
 {
-	static const struct {
-		struct btf_header head;
-		struct btf_type number;
-		uint32_t encoding;
-		struct btf_type prototype, function;
-		char strings[10];
-	} btf = {
-		.head = {.magic = BTF_MAGIC,
-			 .version = BTF_VERSION,
-			 .hdr_len = sizeof(struct btf_header),
-			 .type_len = 3 * sizeof(struct btf_type) + sizeof(uint32_t),
-			 .str_off = 3 * sizeof(struct btf_type) + sizeof(uint32_t),
-			 .str_len = 10},
-		.number = {.name_off = 1, .info = BTF_KIND_INT << 24, .size = 4},
-		.encoding = BTF_INT_SIGNED << 24 | 32,
-		.prototype = {.info = BTF_KIND_FUNC_PROTO << 24, .type = 1},
-		.function = {.name_off = 5, .info = BTF_KIND_FUNC << 24, .type = 2},
-		.strings = "\0int\0body",
-	};
 	union bpf_attr attr;
 
 	memset(&attr, 0, sizeof(attr));
-	attr.btf = address_of(&btf);
-	attr.btf_size = (uint32_t)(btf.head.hdr_len + btf.head.type_len + btf.head.str_len);
+	attr.btf = address_of(bytes);
+	attr.btf_size = size;
 	return call_bpf(BPF_BTF_LOAD, &attr, sizeof(attr));
 }
 
@@ -160,17 +137,10 @@ int kernel_program_load(const struct kernel_program *p)
 	attr.log_size = p->log ? p->log_size : 0;
 	attr.log_level = p->log ? p->log_level : 0;
 	strncpy(attr.prog_name, p->name ? p->name : "", sizeof(attr.prog_name) - 1);
-	if (p->function_count) { /* the first function is the program itself */
-		info = calloc(p->function_count + 1, sizeof(*info));
-		types = info ? load_types() : -ENOMEM;
-		if (types < 0) {
-			free(info);
+	if (p->function_count) {
+		types = function_types_load(p->functions, p->function_count, &info);
+		if (types < 0)
 			return types;
-		}
-		for (size_t i = 0; i <= p->function_count; i++) {
-			info[i].insn_off = i ? p->functions[i - 1] : 0;
-			info[i].type_id = 3;
-		}
 		attr.prog_btf_fd = (uint32_t)types;
 		attr.func_info_rec_size = sizeof(*info);
 		attr.func_info = address_of(info);
@@ -188,7 +158,7 @@ int kernel_program_load(const struct kernel_program *p)
 int kernel_program_load_code(struct code *c, struct kernel_program p)
 {
 	struct bpf_insn *insns = NULL;
-	uint32_t *functions = NULL;
+	struct code_function *functions = NULL;
 	int fd = code_finish(c, &insns, &p.count);
 
 	if (!fd)

@@ -17,6 +17,7 @@
 
 struct diag;
 struct code;
+struct code_function;
 
 struct kernel_map {
 	enum bpf_map_type type;
@@ -32,7 +33,7 @@ struct kernel_program {
 	const struct bpf_insn *insns;
 	size_t count;
 	const char *name;
-	const uint32_t *functions; /* where those begin that helpers call, in order */
+	const struct code_function *functions; /* in order */
 	size_t function_count;
 	char *log; /* NULL: none */
 	uint32_t log_size, log_level;
@@ -62,7 +63,8 @@ int kernel_program_load_code(struct code *c, struct kernel_program p);
 int kernel_program_run(int fd, uint32_t *result); /* one test run */
 int kernel_link_uprobes(int program_fd, const struct kernel_uprobes *u);
 int kernel_link_perf(int program_fd, int perf_fd, uint64_t cookie);
-/* A description of types (BTF) by its number: a descriptor, then its bytes: as many as *size
+int kernel_btf_load(const void *bytes, uint32_t size); /* a description of types (BTF) */
+/* One by its number: a descriptor, then its bytes: as many as *size
  * allows; *size becomes how many there are. *of_kernel: it is the kernel's own, not that of a
  * module. */
 int kernel_btf_open(uint32_t id);

@@ -71,7 +71,10 @@ static void print_jump(const struct code *c, const struct code_line *line, struc
 		return;
 	}
 	if (op == BPF_CALL) {
-		buf_printf(out, "call %d", in->imm);
+		if (line->label < 0)
+			buf_printf(out, "call %d", in->imm);
+		else
+			buf_printf(out, "call function %u", c->lines[c->labels[line->label]].at);
 		return;
 	}
 	if (op == 0xe0) {

@@ -230,9 +230,22 @@ void code_function(struct code *c, int dst, int label)
 	add_wide(c, dst, BPF_PSEUDO_FUNC, 0)->label = label;
 }
 
+void code_call_function(struct code *c, int label, uint32_t first, uint32_t second)
+{
+	struct code_line *line = add_line(c, BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, 0);
+
+	line->label = label;
+	line->wide = (uint64_t)second << 32 | first;
+}
+
 void code_exit(struct code *c)
 {
 	add_line(c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+}
+
+static bool is_call(const struct code_line *line)
+{
+	return line->insn.code == (BPF_JMP | BPF_CALL);
 }
 
 static bool is_jump_always(const struct code_line *line)
@@ -335,7 +348,8 @@ static size_t settle_jumps(struct code *c)
 		for (size_t i = 0; i < c->count; i++) {
 			struct code_line *line = &c->lines[i];
 
-			if (!line->is_reached || line->label < 0 || line->is_far || line->is_wide)
+			if (!line->is_reached || line->label < 0 || line->is_far || line->is_wide ||
+			    is_call(line))
 				continue;
 			line->is_far = jump_distance(c, line) > JUMP_REACH ||
 				       jump_distance(c, line) < -JUMP_REACH;
@@ -361,6 +375,10 @@ static void write_line(const struct code *c, const struct code_line *line, struc
 	}
 	if (line->label < 0)
 		return;
+	if (is_call(line)) {
+		to->imm = (int32_t)jump_distance(c, line);
+		return;
+	}
 	if (!line->is_far) {
 		to->off = (int16_t)jump_distance(c, line);
 		return;
@@ -397,25 +415,41 @@ int code_finish(struct code *c, struct bpf_insn **out, size_t *count)
 	return 0;
 }
 
-static int compare_starts(const void *a, const void *b)
+static int compare_functions(const void *a, const void *b)
 {
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const struct code_function *x = a, *y = b;
 
-	return x < y ? -1 : x > y;
+	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-int code_functions(const struct code *c, uint32_t **out, size_t *count)
+static void set_bytes(struct code_function *f, uint64_t wide)
 {
-	uint32_t *starts = calloc(c->label_count + 1, sizeof(*starts));
-	size_t n = 0;
+	f->bytes[0] = (uint32_t)wide;
+	f->bytes[1] = (uint32_t)(wide >> 32);
+}
 
-	if (!starts)
+int code_functions(const struct code *c, struct code_function **out, size_t *count)
+{
+	struct code_function *all = calloc(c->count + 1, sizeof(*all));
+	size_t calls = 0, n = 0;
+
+	if (!all)
 		return -ENOMEM;
-	for (size_t i = 0; i < c->count; i++)
-		if (c->lines[i].is_reached && c->lines[i].is_wide && c->lines[i].label >= 0)
-			starts[n++] = c->lines[c->labels[c->lines[i].label]].at;
-	qsort(starts, n, sizeof(*starts), compare_starts);
-	*out = starts;
+	for (size_t i = 0; i < c->count; i++) {
+		const struct code_line *line = &c->lines[i];
+
+		if (!line->is_reached || line->label < 0 || !(line->is_wide || is_call(line)))
+			continue;
+		all[calls] = (struct code_function){.at = c->lines[c->labels[line->label]].at};
+		if (is_call(line))
+			set_bytes(&all[calls], line->wide);
+		calls++;
+	}
+	qsort(all, calls, sizeof(*all), compare_functions);
+	for (size_t i = 0; i < calls; i++)
+		if (!n || all[i].at != all[n - 1].at)
+			all[n++] = all[i];
+	*out = all;
 	*count = n;
 	return 0;
 }

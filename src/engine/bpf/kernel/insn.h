@@ -33,8 +33,9 @@ enum {
 
 struct code_line {
 	struct bpf_insn insn;
-	uint64_t wide; /* ld_imm64: the 64-bit value, or offset << 32 | fd */
-	int32_t label; /* jumps: where to; else -1 */
+	uint64_t wide; /* ld_imm64: the 64-bit value, or offset << 32 | fd; of calls of functions
+			* second << 32 | first */
+	int32_t label; /* jumps, and calls of functions: where to; else -1 */
 	uint32_t span; /* note number + 1; 0: same as before */
 	bool is_wide;
 	bool is_reached;
@@ -104,12 +105,19 @@ void code_jump_imm(struct code *c, int op, int a, int32_t b, int label);
 void code_may_goto(struct code *c, int label);
 /* dst = a function of this program, which begins at the label and ends in exits. */
 void code_function(struct code *c, int dst, int label);
+/* Call such a function with a pointer to `first` bytes in R1, and one to `second` in R2; 0: no
+ * other. The verifier follows it once, not at each call: so it must look whether they are 0. */
+void code_call_function(struct code *c, int label, uint32_t first, uint32_t second);
 void code_exit(struct code *c);
 
 /* The finished program in *out, which the caller frees. -ENOMEM, -E2BIG. */
 int code_finish(struct code *c, struct bpf_insn **out, size_t *count);
-/* After code_finish: where the functions begin, in order; the caller frees *out. */
-int code_functions(const struct code *c, uint32_t **out, size_t *count);
+/* After code_finish: the functions, in order; the caller frees *out. */
+struct code_function {
+	uint32_t at;	   /* where it begins */
+	uint32_t bytes[2]; /* that its arguments point to; 0: it has none, so a helper calls it */
+};
+int code_functions(const struct code *c, struct code_function **out, size_t *count);
 /* Text of the finished code with its notes: for --dump=bpf. */
 void code_print(const struct code *c, struct buf *out);
 

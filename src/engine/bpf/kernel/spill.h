@@ -18,6 +18,7 @@
 #define STACK_SCRATCH (-64) /* functions of loops */
 #define STACK_SPILL   (-48) /* below it: spill slots, by frame_plan */
 #define STACK_END    (-480) /* the kernel needs the rest for loops */
+#define STACK_CALL_END (-352) /* the same of a clause with stacks: it calls functions */
 /* clang-format on */
 
 #define HEAD_SIZE 8 /* bytes of text_head, stack_head, record_head */

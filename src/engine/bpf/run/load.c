@@ -62,7 +62,7 @@ static int make_code(struct bpf_engine *e, struct loaded *l, struct kernel_progr
 	if (!err && l->code.count > PROGRAM_LINES && !unit_only_clause(&l->unit))
 		err = -E2BIG;
 	err = err ?: code_finish(&l->code, (struct bpf_insn **)&k->insns, &k->count) ?:
-	      code_functions(&l->code, (uint32_t **)&k->functions, &k->function_count);
+	      code_functions(&l->code, (struct code_function **)&k->functions, &k->function_count);
 	if (err == -E2BIG)
 		t->why = REFUSAL_INSNS;
 	if (err || !l->code.has_long_jump || feature_has(&e->features, FEATURE_LONG_JUMP))
@@ -196,17 +196,19 @@ static int refuse_each(struct bpf_engine *e, const struct program *p, struct dia
 	return 0;
 }
 
-/* Is a walk over a stack, of the program or of a script, a function that bpf_loop calls? */
-static bool calls_walk(const struct bpf_engine *e, const struct clause *c)
+static bool has_stacks(const struct clause *c)
 {
-	for (uint32_t k = 0; k < c->insn_count; k++) {
-		enum op op = c->code[k].op;
-
-		if ((op == OP_USTACK && e->world.user.loops == LOOPS_CALLED) ||
-		    (op == OP_LSTACK && !e->world.has_may_goto))
+	for (uint32_t i = 0; i < c->slot_count; i++)
+		if (store_stacks_size(&c->slots[i].type, false))
 			return true;
-	}
 	return false;
+}
+
+/* What is done with stacks are functions, which need a part of the kernel's 512 bytes. */
+static struct frame_limits limits_of(const struct bpf_engine *e, const struct clause *c)
+{
+	return (struct frame_limits){.loops = e->world.loops,
+				     .stack_end = has_stacks(c) ? STACK_CALL_END : STACK_END};
 }
 
 int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, uint32_t *scratch,
@@ -223,8 +225,7 @@ int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, 
 		return -ENOTSUP;
 	for (uint32_t i = 0; i < p->clause_count; i++) {
 		const struct clause *c = &p->clauses[i];
-		int err = frame_plan(&e->arena, p, c,
-				     calls_walk(e, c) ? LOOPS_CALLED : e->world.loops, &frames[i]);
+		int err = frame_plan(&e->arena, p, c, limits_of(e, c), &frames[i]);
 
 		if (err == -E2BIG) {
 			diag_error_at(d, err, "too-large", c->span,

@@ -4,13 +4,13 @@
 
 #include "engine/bpf/walk/walks.h"
 
-/* To be emitted by walk_bodies(). */
-void walks_add_body(struct walks *w, const struct walk_body *b);
-/* user_code.c: WALK_ROUNDS, WALK_ASKED */
+/* The label of such a function, which walk_bodies() emits: one for all that are alike. */
+int walks_body(struct walks *w, const struct walk_body *b);
+/* user_code.c: all but those of scripts */
 void user_walk_body(struct walks *w, const struct walk_body *b);
 /* Are user stacks walked on this machine's CPU? */
 bool user_walk_knows_cpu(void);
-/* script_code.c: WALK_SCRIPT */
+/* script_code.c: these */
 void script_walk_body(struct walks *w, const struct walk_body *b);
 
 #endif

@@ -6,9 +6,10 @@
  * works with: what it reads from there on the verifier knows nothing of, so paths merge, and bounds
  * are checked where they are used.
  *
- * Loops are jumps where the kernel has may_goto. Else the whole walk after the target is a function
- * that bpf_loop calls: a loop's next round is its next call, which goes to where CELL_STAGE says.
- */
+ * What follows after the target is a function, which gets the slot and the target; the verifier
+ * follows it once for all that call it. Loops are jumps where the kernel has may_goto. Else it has
+ * bpf_loop call another one: a loop's next round is its next call, which goes to where CELL_STAGE
+ * says. */
 #include "engine/bpf/walk/script_code.h"
 
 #include "program/program.h"
@@ -209,55 +210,89 @@ static void make_labels(struct lang_code *w)
 }
 
 /* In: R2 is the address of the caller's STACK_SCRATCH. Returns 1 when the stack is complete. */
-void script_walk_body(struct walks *walks, const struct walk_body *b)
+static void stages_body(struct lang_code *w)
 {
-	struct code *c = walks->code;
-	struct lang_code w = {.walks = walks,
-			      .c = c,
-			      .frames = b->slot.offset + HEAD_SIZE,
-			      .work = b->at,
-			      .most = b->depth,
-			      .may_sleep = b->may_sleep,
-			      .marks = b->marks,
-			      .is_called = true};
+	struct code *c = w->c;
 
-	make_labels(&w);
-	code_bind(c, b->label);
+	w->is_called = true;
 	code_load(c, 8, SCRATCH, R2, 0);
 	code_load(c, 8, TMP, R2, STACK_CTX - STACK_SCRATCH);
-	lang_get(&w, R1, CELL_STAGE);
+	lang_get(w, R1, CELL_STAGE);
 	for (int i = STAGE_START + 1; i < STAGES; i++)
-		code_jump_imm(c, BPF_JEQ, R1, i, w.stages[i]);
-	find_state(&w);
-	lang_frames(&w);
-	note_ends(&w);
-	lang_set(&w, CELL_NOTE, R4);
+		code_jump_imm(c, BPF_JEQ, R1, i, w->stages[i]);
+	find_state(w);
+	lang_frames(w);
+	note_ends(w);
+	lang_set(w, CELL_NOTE, R4);
 	code_const(c, R0, 1);
 	code_exit(c);
 }
 
-/* R4 = why it ended. */
-static void call_rounds(const struct lang_code *w, struct spill slot)
+/* The label of a function of this walk. */
+static int script_function(const struct lang_code *w, enum walk_kind kind)
 {
-	const struct walk_body b = {.kind = WALK_SCRIPT,
-				    .slot = slot,
-				    .at = w->work,
-				    .depth = w->most,
-				    .marks = w->marks,
-				    .may_sleep = w->may_sleep,
-				    .label = code_label(w->c)};
+	return walks_body(w->walks, &(struct walk_body){.kind = kind,
+							.depth = w->depth,
+							.marks = w->marks,
+							.may_sleep = w->may_sleep});
+}
+
+/* R4 = why it ended. */
+static void call_rounds(const struct lang_code *w)
+{
 	struct code *c = w->c;
 
-	walks_add_body(w->walks, &b);
 	lang_zero(w, CELL_STAGE);
 	code_const(c, R1, LANG_UNREADABLE);
 	lang_set(w, CELL_NOTE, R1);
 	code_store(c, 8, FRAME, STACK_SCRATCH, SCRATCH);
 	code_store(c, 8, FRAME, STACK_CTX, TMP);
 	code_const(c, R1, CALLS_MOST);
-	code_function(c, R2, b.label);
+	code_function(c, R2, script_function(w, WALK_STAGES));
 	code_helper(c, FUNC_LOOP, REG(R1), REG(R2), SUM(FRAME, STACK_SCRATCH), IMM(0));
 	lang_get(w, R4, CELL_NOTE);
+}
+
+/* In: R1 is the slot, R2 the target. */
+static void script_body(struct lang_code *w)
+{
+	struct code *c = w->c;
+	int none = code_label(c);
+
+	code_jump_imm(c, BPF_JEQ, R1, 0, none); /* never */
+	code_jump_imm(c, BPF_JEQ, R2, 0, none); /* never */
+	code_mov(c, SCRATCH, R1);
+	code_mov(c, TMP, R2);
+	if (w->walks->has_may_goto) {
+		find_state(w);
+		lang_frames(w);
+		note_ends(w);
+	} else {
+		call_rounds(w);
+	}
+	end_walk(w);
+	code_bind(c, none);
+	code_const(c, R0, 0);
+	code_exit(c);
+}
+
+void script_walk_body(struct walks *walks, const struct walk_body *b)
+{
+	struct lang_code w = {.walks = walks,
+			      .c = walks->code,
+			      .frames = HEAD_SIZE,
+			      .work = HEAD_SIZE + 8 * (int32_t)b->depth,
+			      .depth = b->depth,
+			      .most = b->depth / 2,
+			      .may_sleep = b->may_sleep,
+			      .marks = b->marks};
+
+	make_labels(&w);
+	code_bind(walks->code, b->label);
+	if (b->kind == WALK_STAGES)
+		stages_body(&w);
+	else
+		script_body(&w);
 }
 
 void walk_script(struct walks *walks, const struct walk_slot *slot, int64_t language)
@@ -268,22 +303,20 @@ void walk_script(struct walks *walks, const struct walk_slot *slot, int64_t lang
 			      .c = c,
 			      .frames = slot->at.offset + HEAD_SIZE,
 			      .work = slot->at.offset + HEAD_SIZE + (int32_t)slot->size,
+			      .depth = slot->size / 8,
 			      .most = slot->size / 16,
 			      .may_sleep = slot->may_sleep,
 			      .marks = language & LANGUAGE_ENTRIES};
 
 	make_labels(&w);
 	lang_find_target(&w, language & ~LANGUAGE_ENTRIES);
-	if (walks->has_may_goto) {
-		find_state(&w);
-		lang_frames(&w);
-		note_ends(&w);
-	} else {
-		call_rounds(&w, slot->at);
-		code_jump(c, done);
-		code_bind(c, w.no_runtime);
-		code_const(c, R4, LANG_NO_RUNTIME);
-		code_bind(c, done);
-	}
+	code_address(c, R1, SCRATCH, slot->at.offset);
+	code_mov(c, R2, TMP);
+	code_call_function(c, script_function(&w, WALK_SCRIPT),
+			   HEAD_SIZE + slot->size + SCRIPT_WALK_SIZE, sizeof(struct lang_target));
+	code_jump(c, done);
+	code_bind(c, w.no_runtime);
+	code_const(c, R4, LANG_NO_RUNTIME);
 	end_walk(&w);
+	code_bind(c, done);
 }

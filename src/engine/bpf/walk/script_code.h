@@ -59,6 +59,7 @@ struct lang_code {
 	struct walks *walks;
 	struct code *c;
 	int32_t frames, work; /* in scratch memory */
+	uint32_t depth;	      /* words of frames */
 	uint32_t most;	      /* frames */
 	bool may_sleep;
 	bool marks;	/* those by which the interpreter was entered */

@@ -6,6 +6,9 @@
 #define FUNC_RINGBUF_OUTPUT 130
 #define PAGE		    4096
 #define WAKE_NEVER	    1 /* BPF_RB_NO_WAKEUP */
+#define SEEN_BYTES	    24
+/* A key of `seen`, up to STACK_A: with 64 bytes of stack, calls would take longer. */
+#define STACK_SEEN STACK_GROUP
 
 _Static_assert(sizeof(struct lang_step) == 16 && sizeof(struct lang_chunk) == 16,
 	       "indexed by shifts");
@@ -149,6 +152,12 @@ static void take_steps(const struct lang_code *w)
 	code_bind(c, done);
 }
 
+/* Keys are on the stack: before 6.2 a function has no others. */
+static void copy_key(const struct lang_code *w)
+{
+	code_copy(w->c, FRAME, STACK_SEEN, SCRATCH, w->work + AT_CELLS + 8 * CELL_KEY, SEEN_BYTES);
+}
+
 /* If the ring is full it is met for the first time again. */
 void lang_define(const struct lang_code *w)
 {
@@ -162,9 +171,11 @@ void lang_define(const struct lang_code *w)
 	lang_get(w, R1, CELL_POSITION);
 	lang_set(w, CELL_POSITION_KEY, R1);
 	code_bind(c, single);
-	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(w->walks->script->seen_fd), SUM(SCRATCH, key));
+	copy_key(w);
+	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(w->walks->script->seen_fd),
+		    SUM(FRAME, STACK_SEEN));
 	code_jump_imm(c, BPF_JNE, R0, 0, known);
-	code_copy(w->c, SCRATCH, w->work + AT_HEAD, SCRATCH, key, 24);
+	code_copy(w->c, SCRATCH, w->work + AT_HEAD, SCRATCH, key, SEEN_BYTES);
 	code_load(c, 4, R1, TMP, (int)offsetof(struct lang_target, id));
 	code_store(c, 8, SCRATCH, w->work + AT_HEAD + (int)offsetof(struct lang_definition, id),
 		   R1);
@@ -186,8 +197,9 @@ void lang_define(const struct lang_code *w)
 	code_const(c, R4, WAKE_NEVER);
 	code_call(c, FUNC_RINGBUF_OUTPUT);
 	code_jump_imm(c, BPF_JNE, R0, 0, known);
-	code_helper(c, BPF_FUNC_map_update_elem, MAP(w->walks->script->seen_fd), SUM(SCRATCH, key),
-		    SUM(SCRATCH, key), IMM(BPF_ANY));
+	copy_key(w); /* the steps may be other calls */
+	code_helper(c, BPF_FUNC_map_update_elem, MAP(w->walks->script->seen_fd),
+		    SUM(FRAME, STACK_SEEN), SUM(FRAME, STACK_SEEN), IMM(BPF_ANY));
 	code_bind(c, known);
 }
 

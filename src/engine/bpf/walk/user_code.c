@@ -1,6 +1,7 @@
 /* Walking the stack of a program in the kernel, by the tables of unwind/tables.h: no frame pointers
- * are needed. What a walk knows between two frames is in scratch memory after the slot's frames, so
- * that the verifier, which does not look there, finds each round the same:
+ * are needed. A walk is a function, which the verifier follows once for all that call it. It gets
+ * the address of a slot, and what it knows between two frames is in the memory after the slot's
+ * frames, so that the verifier, which does not look there, finds each round the same:
  *
  *	slot		u32 count | u32 pid and end | frames ...
  *	after them	WALK_PC, WALK_SP, ...
@@ -8,8 +9,8 @@
  * A round finds the mapping of pc, keeps the frame, finds the row of pc, and goes to the caller as
  * its rule says: user_find.c looks up, user_step.c goes.
  *
- * Rounds are a loop of may_goto where the kernel has it, else calls by bpf_loop, else code for
- * FEW_FRAMES of them. */
+ * Rounds are a loop of may_goto where the kernel has it. Else each is a call of another function,
+ * which the verifier follows once, too: some 8 ns a frame. */
 #include "engine/bpf/walk/user_code.h"
 
 #include <elf.h>
@@ -17,7 +18,6 @@
 #include "engine/bpf/kernel/registers.h"
 #include "program/program.h"
 
-#define FEW_FRAMES     32
 #define FUNC_TASK_REGS 175
 
 static const struct walk_cpu cpus[] = {
@@ -143,10 +143,6 @@ static void walk_round(struct user_code *w)
 	walk_find_mapping(w);
 	keep_frame(w);
 	walk_find_rule(w);
-	code_mov(c, R2, R1);
-	code_alu_imm(c, BPF_RSH, R2, 16);
-	code_alu_imm(c, BPF_AND, R2, 0xff);
-	code_jump_imm(c, BPF_JEQ, R2, UNWIND_LOST, w->ends[UNWIND_ROOT]);
 	walk_step(w);
 	write_ends(w);
 }
@@ -176,8 +172,8 @@ static void find_registers(struct user_code *w, int none)
 	code_jump_imm(c, BPF_JNE, R1, w->cpu->mode_user, none);
 }
 
-/* In: R0 is the run of the process, or 0. */
-static void begin_walk(struct user_code *w, int no_registers)
+/* The registers of the thread go to the walk. To `none` when it has none. */
+static void keep_registers(struct user_code *w, int none)
 {
 	const struct arch *arch = arch_host();
 	const struct {
@@ -190,92 +186,135 @@ static void begin_walk(struct user_code *w, int no_registers)
 		{WALK_LINK, register_id(w->cpu->link)},
 	};
 	struct code *c = w->walks->code;
-	int none = code_label(c);
 
-	code_const(c, R1, 0);
-	code_jump_imm(c, BPF_JEQ, R0, 0, none);
-	code_load(c, 8, R1, R0, 0);
-	code_bind(c, none);
-	walk_store(w, WALK_RUN, R1);
-	code_store_imm(c, 8, SCRATCH, w->at + MAPPING(end), 0);
-	code_store_imm(c, 8, SCRATCH, w->at + WALK_EXACT, 1);
-	code_store_imm(c, 8, SCRATCH, w->at + WALK_RETURNS, 0);
-	code_store_imm(c, 8, SCRATCH, w->slot.offset, 0);
-	find_registers(w, no_registers);
+	find_registers(w, none);
 	for (size_t i = 0; i < COUNT(from); i++) {
 		if (from[i].reg < 0)
-			code_const(c, R1, 0);
+			code_const(c, R1, UNWIND_NO_LR);
 		else
 			code_load(c, 8, R1, R2, saved_at(arch, from[i].reg));
 		walk_store(w, from[i].what, R1);
 	}
 }
 
-static void all_rounds(struct user_code *w)
+/* What else a walk begins with. To `done` with the first frame when nothing is known of the
+ * process. */
+static void begin_walk(struct user_code *w)
 {
+	const struct user_maps *m = w->walks->user;
 	struct code *c = w->walks->code;
-	int body;
+	int none = code_label(c), known = code_label(c);
 
-	switch (w->walks->user->loops) {
-	case LOOPS_MAY_GOTO:
-		w->again = code_here(c);
-		code_may_goto(c, w->done);
-		walk_round(w);
-		break;
-	case LOOPS_CALLED:
-		body = code_label(c);
-		walk_add_body(w, body, false);
-		code_store(c, 8, FRAME, STACK_A, SCRATCH);
-		/* The address by which a uretprobe catches a return takes a round, too. */
-		code_const(c, R1, 2 * w->depth + 1);
-		code_function(c, R2, body);
-		code_helper(c, FUNC_LOOP, REG(R1), REG(R2), SUM(FRAME, STACK_A), IMM(0));
-		break;
-	case LOOPS_WALKED:
-		w->depth = w->depth < FEW_FRAMES ? w->depth : FEW_FRAMES;
-		for (uint32_t i = 0; i < w->depth; i++) {
-			w->again = code_label(c);
-			walk_round(w);
-			code_bind(c, w->again);
-		}
-		code_const(c, R1, UNWIND_LIMIT);
-		write_end(w);
-	}
-	code_bind(c, w->done);
+	code_pid(c, w->walks->pids, false);
+	walk_store(w, WALK_PID, R0);
+	code_store(c, 8, FRAME, STACK_KEY, R0);
+	code_store_imm(c, 8, SCRATCH, w->at + MAPPING(end), 0);
+	code_store_imm(c, 8, SCRATCH, w->at + WALK_EXACT, 1);
+	code_store_imm(c, 8, SCRATCH, w->at + WALK_RETURNS, 0);
+	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(m->processes_fd), SUM(FRAME, STACK_KEY));
+	code_const(c, R1, 0);
+	code_jump_imm(c, BPF_JEQ, R0, 0, none);
+	code_load(c, 8, R1, R0, 0);
+	code_bind(c, none);
+	walk_store(w, WALK_RUN, R1);
+	if (m->finds_mappings)
+		return;
+	code_jump_imm(c, BPF_JNE, R1, 0, known);
+	code_store_imm(c, 8, SCRATCH, w->at + WALK_WHY, UNWIND_NO_PROCESS);
+	keep_first(w);
+	code_jump(c, w->done);
+	code_bind(c, known);
 }
 
-/* In: R2 is the address of the caller's STACK_A. Returns 1 when the stack is complete. */
-static void rounds_body(struct user_code *w)
+/* Rounds without a call of each: to `done`, or on when they are used up. */
+static void rounds_in_place(struct user_code *w)
+{
+	struct code *c = w->walks->code;
+	int used_up = code_label(c);
+
+	/* Rounds find the stack as they leave it: then the next is the same to the verifier. */
+	code_store_imm(c, 8, FRAME, STACK_KEY + 8, 0);
+	code_store(c, 8, FRAME, STACK_A, SCRATCH);
+	w->again = code_here(c);
+	code_may_goto(c, used_up);
+	walk_round(w);
+	code_bind(c, used_up);
+}
+
+/* The same of rounds that are calls. */
+static void rounds_by_calls(struct user_code *w)
+{
+	/* The address by which a uretprobe catches a return takes a round, too. */
+	const uint32_t most = 2 * w->depth + 1;
+	struct code *c = w->walks->code;
+	int again;
+
+	code_const(c, TMP, most);
+	again = code_here(c);
+	code_mov(c, R1, SCRATCH);
+	walk_call(w, WALK_ROUND);
+	code_jump_imm(c, BPF_JNE, R0, 0, w->done);
+	code_alu_imm(c, BPF_SUB, TMP, 1);
+	code_jump_imm(c, BPF_JNE, TMP, 0, again);
+}
+
+static void return_number(struct code *c, int label, int32_t number)
+{
+	code_bind(c, label);
+	code_const(c, R0, number);
+	code_exit(c);
+}
+
+/* In: the slot has its first word, the words of the walk the registers. */
+static void walk_body(struct user_code *w)
 {
 	struct code *c = w->walks->code;
 
-	code_load(c, 8, SCRATCH, R2, 0);
+	begin_walk(w);
+	if (w->walks->user->has_may_goto)
+		rounds_in_place(w);
+	else
+		rounds_by_calls(w);
+	code_const(c, R1, UNWIND_LIMIT);
+	write_end(w);
+	return_number(c, w->done, 0);
+}
+
+/* Returns 1 when the stack is complete. */
+static void round_body(struct user_code *w)
+{
+	struct code *c = w->walks->code;
+
+	w->again = code_label(c);
+	code_store(c, 8, FRAME, STACK_A, SCRATCH);
 	walk_round(w);
-	code_bind(c, w->again);
-	code_const(c, R0, 0);
-	code_exit(c);
-	code_bind(c, w->done);
-	code_const(c, R0, 1);
-	code_exit(c);
+	return_number(c, w->again, 0);
+	return_number(c, w->done, 1);
 }
 
 void user_walk_body(struct walks *walks, const struct walk_body *b)
 {
+	struct code *c = walks->code;
 	struct user_code w = {.walks = walks,
 			      .cpu = find_cpu(),
-			      .slot = b->slot,
-			      .at = b->at,
+			      .slot = in_scratch(0),
+			      .at = HEAD_SIZE + 8 * (int32_t)b->depth,
 			      .depth = b->depth,
 			      .may_sleep = b->may_sleep,
 			      .is_raw = b->is_raw,
-			      .again = code_label(walks->code),
-			      .done = code_label(walks->code)};
+			      .done = code_label(c)};
 
-	code_bind(walks->code, b->label);
-	if (b->kind == WALK_ASKED)
+	code_bind(c, b->label);
+	if (b->kind == WALK_ASKED) {
 		walk_mapping_body(&w);
+		return;
+	}
+	code_jump_imm(c, BPF_JEQ, R1, 0, w.done); /* never */
+	code_mov(c, SCRATCH, R1);
+	if (b->kind == WALK_ROUND)
+		round_body(&w);
 	else
-		rounds_body(&w);
+		walk_body(&w);
 }
 
 /* Perf events and tracepoints may happen where the kernel holds a lock that the look at a mapping
@@ -286,7 +325,7 @@ bool walks_user(const struct walks *w)
 
 	return u->words_fd >= 0 && !u->is_left_out &&
 	       (w->registers == REGISTERS_IN_CONTEXT ||
-		(u->finds_registers && w->registers == REGISTERS_OF_TASK));
+		(u->finds_mappings && w->registers == REGISTERS_OF_TASK));
 }
 
 void walk_user(struct walks *walks, const struct walk_slot *slot)
@@ -298,23 +337,12 @@ void walk_user(struct walks *walks, const struct walk_slot *slot)
 			      .at = slot->at.offset + HEAD_SIZE + (int32_t)slot->size,
 			      .depth = slot->size / 8,
 			      .may_sleep = slot->may_sleep,
-			      .is_raw = slot->is_raw,
-			      .done = code_label(c)};
-	int known = code_label(c), end = code_label(c);
+			      .is_raw = slot->is_raw};
+	int end = code_label(c);
 
-	code_pid(c, walks->pids, false);
-	walk_store(&w, WALK_PID, R0);
-	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(walks->user->processes_fd),
-		    MEM(in_scratch(w.at + WALK_PID), 0));
-	begin_walk(&w, end);
-	if (!walks->user->finds_mappings) {
-		walk_load(&w, R1, WALK_RUN);
-		code_jump_imm(c, BPF_JNE, R1, 0, known);
-		code_store_imm(c, 8, SCRATCH, w.at + WALK_WHY, UNWIND_NO_PROCESS);
-		keep_first(&w);
-		code_jump(c, end);
-	}
-	code_bind(c, known);
-	all_rounds(&w);
+	code_store_imm(c, 8, SCRATCH, w.slot.offset, 0);
+	keep_registers(&w, end);
+	code_address(c, R1, SCRATCH, w.slot.offset);
+	walk_call(&w, WALK_USER);
 	code_bind(c, end);
 }

@@ -25,7 +25,7 @@ enum {
 	WALK_PC      = 0,
 	WALK_SP      = 8,
 	WALK_FP      = 16,
-	WALK_LINK    = 24, /* the link register; 0: not known */
+	WALK_LINK    = 24, /* the link register, or UNWIND_NO_LR */
 	WALK_EXACT   = 32, /* 1: pc is where it stands, not a return address */
 	WALK_RUN     = 40, /* struct unwind_run of the process */
 	WALK_PID     = 48,
@@ -66,8 +66,10 @@ void walk_load(struct user_code *w, int reg, int what);
 void walk_store(struct user_code *w, int what, int reg);
 /* `what` = the word of the kernel at an offset of what `reg` points to. */
 void walk_read_kernel(struct user_code *w, int what, int reg, uint32_t offset);
-/* A function of its own that `label` is bound to later: of a round, or of a mapping. */
-void walk_add_body(struct user_code *w, int label, bool asked);
+/* The label of a function of this walk. */
+int walk_function(struct user_code *w, enum walk_kind kind);
+/* Call it for the slot at R1, a copy of this walk's. */
+void walk_call(struct user_code *w, enum walk_kind kind);
 
 /* user_find.c. WALK_MAPPING = the mapping of TMP2. */
 void walk_find_mapping(struct user_code *w);

@@ -105,10 +105,9 @@ static void search_run(struct user_code *w, int no)
 	}
 }
 
-/* Run walk_mapping_body() on the mapping of TMP2. */
+/* Run walk_mapping_body() on the mapping of TMP2. STACK_A has the address of the slot. */
 static void call_find_vma(struct code *c, int body)
 {
-	code_store(c, 8, FRAME, STACK_A, SCRATCH);
 	code_call(c, FUNC_TASK_BTF);
 	code_mov(c, R1, R0);
 	code_mov(c, R2, TMP2);
@@ -200,9 +199,8 @@ static void ask_kernel(struct user_code *w, int found)
 {
 	const struct user_maps *m = w->walks->user;
 	struct code *c = w->walks->code;
-	int known = code_label(c), body = code_label(c), no_file = code_label(c),
-	    is_file = code_label(c), later = code_label(c), other = code_label(c),
-	    answered = code_label(c);
+	int known = code_label(c), no_file = code_label(c), is_file = code_label(c),
+	    later = code_label(c), other = code_label(c), answered = code_label(c);
 
 	code_store_imm(c, 8, SCRATCH, w->at + MAPPING(end), 0);
 	code_store_imm(c, 8, SCRATCH, w->at + WALK_WHY, UNWIND_NOT_CODE);
@@ -210,8 +208,7 @@ static void ask_kernel(struct user_code *w, int found)
 		code_jump(c, w->ends[UNWIND_NOT_CODE]);
 		return;
 	}
-	walk_add_body(w, body, true);
-	call_find_vma(c, body);
+	call_find_vma(c, walk_function(w, WALK_ASKED));
 	code_jump_imm(c, BPF_JEQ, R0, 0, answered);
 	/* Another thread maps something: the kernel's lock is taken, and a probe may not wait for
 	 * it. */
@@ -229,9 +226,11 @@ static void ask_kernel(struct user_code *w, int found)
 	code_jump_imm(c, BPF_JEQ, R3, 0, no_file);
 	code_const(c, R2, UNWIND_CODE_UNFRAMED);
 	code_jump(c, no_file);
-	code_bind(c, is_file);
-	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(m->files_fd),
-		    MEM(in_scratch(w->at + WALK_KEY), 0));
+	code_bind(c, is_file); /* keys are on the stack: before 6.2 a function has no others */
+	code_store(c, 8, FRAME, STACK_KEY, R1);
+	walk_load(w, R1, WALK_KEY + 8);
+	code_store(c, 8, FRAME, STACK_KEY + 8, R1);
+	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(m->files_fd), SUM(FRAME, STACK_KEY));
 	code_jump_imm(c, BPF_JNE, R0, 0, known);
 	code_bind(c, later);
 	place_later(w);

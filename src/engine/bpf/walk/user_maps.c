@@ -131,13 +131,13 @@ int user_maps_open(struct user_maps *w, const struct engine_options *o, struct f
 {
 	if (!o->unwind || !user_walk_knows_cpu())
 		return 0;
-	w->loops = feature_has(f, FEATURE_MAY_GOTO)   ? LOOPS_MAY_GOTO
-		   : feature_has(f, FEATURE_BPF_LOOP) ? LOOPS_CALLED
-						      : LOOPS_WALKED;
+	w->has_may_goto = feature_has(f, FEATURE_MAY_GOTO);
 	/* Asking for the feature first would read the kernel's types twice. */
 	if (f->known[FEATURE_BTF] >= 0)
 		read_kernel(w);
-	w->finds_registers = w->finds_mappings && w->loops != LOOPS_WALKED;
+	/* The helpers that these need are as old as bpf_loop, or older. */
+	w->finds_mappings =
+		w->finds_mappings && (w->has_may_goto || feature_has(f, FEATURE_BPF_LOOP));
 	if (o->await_unwind)
 		o->await_unwind(o->await_arg);
 	return make_maps(w, o, d);

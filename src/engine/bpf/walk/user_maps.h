@@ -17,14 +17,14 @@ struct user_maps {
 	int files_fd;			     /* hash: device and inode -> where its rows are */
 	uint32_t word_count, mapping_count;  /* the latter is a power of two */
 	bool is_left_out;		     /* of the unit that is generated now */
-	enum loops loops;
+	bool has_may_goto;
 	/* In the kernel: offsets of a thread's list of returns that uretprobes wait for. `utask` 0:
 	 * they are not known. */
 	uint32_t utask, returns;
 	uint32_t return_stack, return_to, return_next;
 	/* ... and of what a mapping is kept in. */
-	bool finds_mappings;
-	bool finds_registers; /* of user mode, at other events than uprobes */
+	bool finds_mappings; /* then also the registers of user mode, at other events than uprobes
+			      */
 	uint32_t vm_start, vm_end, vm_offset, vm_flags, vm_file;
 	uint32_t file_inode, inode_number, inode_super, super_device;
 	void *words, *rules, *mappings; /* mapped; NULL: none */

@@ -4,8 +4,8 @@
 
 #define RETURNS_MOST 8 /* return instances that are looked at for one frame */
 
-/* WALK_READ = `size` bytes of user memory at R3; else the stack ends there. */
-static void read_user(struct user_code *w, int size)
+/* WALK_READ = `size` bytes of user memory at R3; to `no` when they cannot be read. */
+static void read_user(struct user_code *w, int size, int no)
 {
 	struct code *c = w->walks->code;
 	struct spill to = in_scratch(w->at + WALK_READ);
@@ -20,8 +20,19 @@ static void read_user(struct user_code *w, int size)
 		code_helper(c, BPF_FUNC_copy_from_user, MEM(to, 0), IMM(size), REG(R3));
 		code_jump_imm(c, BPF_JEQ, R0, 0, ok);
 	}
-	code_jump(c, w->ends[UNWIND_UNREADABLE]);
+	code_jump(c, no);
 	code_bind(c, ok);
+}
+
+/* The outermost frame has no caller: its rule, in R1, says so. */
+static void end_at_root(struct user_code *w)
+{
+	struct code *c = w->walks->code;
+
+	code_mov(c, R2, R1);
+	code_alu_imm(c, BPF_RSH, R2, 16);
+	code_alu_imm(c, BPF_AND, R2, 0xff & ~UNWIND_SIGNAL);
+	code_jump_imm(c, BPF_JEQ, R2, UNWIND_LOST, w->ends[UNWIND_ROOT]);
 }
 
 /* TMP2 = the CFA by the rule in R1; TMP is pc. */
@@ -48,7 +59,7 @@ static void find_cfa(struct user_code *w)
 	code_mov(c, R3, TMP2);
 	code_bind(c, read);
 	code_alu(c, BPF_ADD, R3, R1);
-	read_user(w, 8);
+	read_user(w, 8, w->ends[UNWIND_UNREADABLE]);
 	walk_load(w, TMP2, WALK_READ);
 	walk_load(w, R1, WALK_RULE);
 	code_alu_imm(c, BPF_LSH, R1, 32);
@@ -91,7 +102,7 @@ static void read_place(struct user_code *w, int other)
 	code_mov(c, R1, TMP2);
 	code_bind(c, ready);
 	code_alu(c, BPF_ADD, R3, R1);
-	read_user(w, 8);
+	read_user(w, 8, w->ends[UNWIND_UNREADABLE]);
 }
 
 /* WALK_NEW = the return address. */
@@ -112,7 +123,7 @@ static void find_return(struct user_code *w)
 	code_bind(c, in_register);
 	walk_load(w, R1, WALK_LINK);
 	code_jump_imm(c, BPF_JNE, R2, UNWIND_SAME, w->ends[UNWIND_NOT_RULE]);
-	code_jump_imm(c, BPF_JEQ, R1, 0, w->ends[UNWIND_NOT_RULE]);
+	code_jump_imm(c, BPF_JEQ, R1, UNWIND_NO_LR, w->ends[UNWIND_NOT_RULE]);
 	walk_store(w, WALK_NEW, R1);
 	code_bind(c, done);
 }
@@ -158,7 +169,7 @@ static void find_pair(struct user_code *w, int done)
 	code_jump_imm(c, BPF_JNE, R1, UNWIND_AT_CFA | UNWIND_AT_CFA << 8, no);
 	code_mov(c, R3, TMP2);
 	code_alu_imm(c, BPF_SUB, R3, 16);
-	read_user(w, 16);
+	read_user(w, 16, w->ends[UNWIND_UNREADABLE]);
 	walk_load(w, R1, WALK_READ);
 	walk_store(w, WALK_FP, R1);
 	code_load(c, 8, R1, SCRATCH, w->at + WALK_READ + 8);
@@ -203,7 +214,7 @@ static void find_link(struct user_code *w)
 	walk_load(w, R1, WALK_SP);
 	code_alu(c, BPF_ADD, R3, R1);
 	code_alu_imm(c, BPF_SUB, R3, 16);
-	read_user(w, 8);
+	read_user(w, 8, none);
 	walk_load(w, R1, WALK_READ);
 	walk_store(w, WALK_LINK, R1);
 	code_bind(c, none);
@@ -215,7 +226,7 @@ static void go_up(struct user_code *w)
 	struct code *c = w->walks->code;
 	int ordered = code_label(c), is_signal = code_label(c);
 
-	code_store_imm(c, 8, SCRATCH, w->at + WALK_LINK, 0);
+	code_store_imm(c, 8, SCRATCH, w->at + WALK_LINK, UNWIND_NO_LR);
 	walk_load(w, R2, WALK_RULE);
 	code_alu_imm(c, BPF_RSH, R2, 23); /* UNWIND_SIGNAL */
 	code_alu_imm(c, BPF_AND, R2, 1);
@@ -243,6 +254,7 @@ void walk_step(struct user_code *w)
 {
 	int stepped = code_label(w->walks->code);
 
+	end_at_root(w);
 	find_cfa(w);
 	find_pair(w, stepped);
 	find_return(w);

@@ -18,15 +18,16 @@ void walk_read_kernel(struct user_code *w, int what, int reg, uint32_t offset)
 		    IMM(8), SUM(reg, (int32_t)offset));
 }
 
-void walk_add_body(struct user_code *w, int label, bool asked)
+int walk_function(struct user_code *w, enum walk_kind kind)
 {
-	const struct walk_body b = {.kind = asked ? WALK_ASKED : WALK_ROUNDS,
-				    .slot = w->slot,
-				    .at = w->at,
-				    .depth = w->depth,
-				    .may_sleep = w->may_sleep,
-				    .is_raw = w->is_raw,
-				    .label = label};
+	return walks_body(w->walks, &(struct walk_body){.kind = kind,
+							.depth = w->depth,
+							.may_sleep = w->may_sleep,
+							.is_raw = w->is_raw});
+}
 
-	walks_add_body(w->walks, &b);
+void walk_call(struct user_code *w, enum walk_kind kind)
+{
+	code_call_function(w->walks->code, walk_function(w, kind),
+			   HEAD_SIZE + 8 * w->depth + WALK_SIZE, 0);
 }

@@ -21,14 +21,20 @@ struct walk_slot {
 	bool is_raw; /* frames are addresses */
 };
 
-/* The rounds of a walk, or its look at a mapping, as a function that a helper calls. */
+enum walk_kind {
+	WALK_USER,   /* over a stack of a program */
+	WALK_ROUND,  /* to the next frame of that */
+	WALK_ASKED,  /* its look at a mapping, which a helper calls */
+	WALK_SCRIPT, /* over a stack of a script */
+	WALK_STAGES, /* its rounds, which bpf_loop calls */
+};
+
+/* A walk, or a part of one, as a function. */
 struct walk_body {
-	enum { WALK_ROUNDS, WALK_ASKED, WALK_SCRIPT } kind;
-	struct spill slot;
-	int32_t at; /* what it works with, in scratch memory */
-	uint32_t depth;
+	enum walk_kind kind;
+	uint32_t depth; /* words of frames */
 	bool may_sleep, is_raw;
-	bool marks; /* of WALK_SCRIPT */
+	bool marks; /* of scripts */
 	int label;
 };
 
