@@ -87,7 +87,9 @@ int session_drain(struct nopal_trace *t, struct diag *d)
 
 	t->batch = 0;
 	count = engine_drain(t->engine, 0, take_record, t);
-	session_flush(t);
+	/* What BEGIN prints may be what somebody waits for, to fire the probes. */
+	if (t->state != SESSION_OPEN)
+		session_flush(t);
 	if (t->batch)
 		t->idle_ms = 0;
 	if (count == -EPROTO)

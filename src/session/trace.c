@@ -258,8 +258,10 @@ static int attach_probes(struct nopal_trace *t, struct diag *d)
 NOPAL_EXPORT int nopal_trace_attach(struct nopal_trace *t, struct nopal_diag *diag)
 {
 	struct diag *d = diag_inner(diag);
+	int err = attach_probes(t, d);
 
-	return diag_ensure(d, attach_probes(t, d), "attach the script");
+	session_flush(t);
+	return diag_ensure(d, err, "attach the script");
 }
 
 /* The first of the processes that are waited for has ended; was it the only one? */

@@ -5,6 +5,28 @@ setup() {
 	cd "$BATS_TEST_TMPDIR"
 }
 
+@test "BEGIN printed before the probes were live: who waited for that lost events" {
+	need_tracing
+	cp "$TARGETS/tick" .
+	mkfifo out
+	for i in 1 2 3 4 5 6 7 8; do
+		"$NOPAL" -q -e 'BEGIN { printf("ready\n"); } usdt:./tick:tick:number { @n = count(); if (arg0 == 26) { exit(); } } END { print(@n); clear(@n); }' >out 3>&- &
+		exec 5<out
+		read -r line <&5
+		kill -STOP $!
+		[ "$line" = ready ]
+		./tick number $(seq 26)
+		kill -CONT $!
+		read -t 20 -r line <&5
+		[ "$line" = "@n: 26" ] || kill $!
+		[ "$line" = "@n: 26" ]
+		exec 5<&-
+		wait $!
+	done
+	run "$NOPAL" -q -e 'BEGIN { printf("one\n"); system("echo two"); printf("three\n"); exit(); }' --unsafe
+	[ "${lines[*]}" = "one two three" ]
+}
+
 @test "JSON of commands: a type in each line, times in UTC with their zone, null for NULL" {
 	need_tracing
 	cd "$BATS_TEST_TMPDIR"
