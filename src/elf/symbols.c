@@ -34,6 +34,11 @@ struct symbol_names {
 	uint64_t offset;
 };
 
+/* A section with code: a symbol without a size ends where its section does. */
+struct code_section {
+	uint64_t start, end;
+};
+
 struct symtab {
 	struct symtab_entry *entries;
 	size_t count, cap;
@@ -44,6 +49,8 @@ struct symtab {
 	struct hash by_name; /* of entries, by their index; empty: not made */
 	uint16_t machine;
 	bool local_entries; /* ppc64 ELFv2 */
+	struct code_section *code;
+	size_t code_count;
 	struct segment *loads;
 	struct image shape; /* only loads and load_count, for the address arithmetic */
 };
@@ -60,6 +67,7 @@ void symtab_free(struct symtab *t)
 	free(t->entries);
 	hash_free(&t->by_name);
 	buf_free(&t->name);
+	free(t->code);
 	free(t->loads);
 	free(t);
 }
@@ -188,6 +196,21 @@ static int add_table(struct symtab *t, const struct image *image, uint32_t type,
 	return err ? err : raw_symbols_each(image, section, add_entry, &f);
 }
 
+static int keep_code(struct symtab *t, const struct image *image)
+{
+	t->code = calloc(image->section_count + 1, sizeof(*t->code));
+	if (!t->code)
+		return -ENOMEM;
+	for (size_t i = 0; i < image->section_count; i++) {
+		const struct section *s = &image->sections[i];
+
+		if ((s->flags & SHF_EXECINSTR) && s->address)
+			t->code[t->code_count++] =
+				(struct code_section){s->address, s->address + s->size};
+	}
+	return 0;
+}
+
 static int read_tables(struct symtab *t, const struct image *image, struct str path,
 		       struct str root)
 {
@@ -200,6 +223,8 @@ static int read_tables(struct symtab *t, const struct image *image, struct str p
 	memcpy(t->loads, image->loads, image->load_count * sizeof(*t->loads));
 	t->shape.loads = t->loads;
 	t->shape.load_count = image->load_count;
+	if (keep_code(t, image))
+		return -ENOMEM;
 	debug = debugfile_open_symbols(image, path, root);
 	err = add_table(t, debug ? debug : image, SHT_SYMTAB, 0);
 	if (!err)
@@ -319,11 +344,23 @@ static size_t first_after(struct symtab *t, uint64_t address)
 	return lower_bound(t->entries, t->count, sizeof(*t->entries), is_at_or_before, &address);
 }
 
+/* Where the section with this address ends, or its segment where there are no sections; 0: it is in
+ * neither. */
+static uint64_t code_end(const struct symtab *t, uint64_t address)
+{
+	const struct segment *s = image_segment_at(&t->shape, address);
+
+	for (size_t i = 0; i < t->code_count; i++)
+		if (address >= t->code[i].start && address < t->code[i].end)
+			return t->code[i].end;
+	return s ? s->address + s->file_size : 0;
+}
+
 uint64_t symtab_extent(struct symtab *t, const struct symbol *function)
 {
-	const struct segment *s = image_segment_at(&t->shape, function->address);
-	uint64_t end = s ? s->address + s->file_size : function->address;
+	uint64_t end = code_end(t, function->address);
 
+	end = end ? end : function->address;
 	if (function->size)
 		return function->size;
 	for (size_t i = first_after(t, function->address); i < t->count; i++)
@@ -335,6 +372,14 @@ uint64_t symtab_extent(struct symtab *t, const struct symbol *function)
 	return end - function->address;
 }
 
+/* `address` is at the symbol, or after it. */
+static bool covers(const struct symtab *t, const struct symtab_entry *e, uint64_t address)
+{
+	uint64_t end = e->size ? e->address + e->size : code_end(t, e->address);
+
+	return !end || address < end;
+}
+
 bool symtab_at(struct symtab *t, uint64_t address, struct symbol *out)
 {
 	size_t low = first_after(t, address), stop;
@@ -343,7 +388,7 @@ bool symtab_at(struct symtab *t, uint64_t address, struct symbol *out)
 	for (size_t i = low; i > stop; i--) {
 		const struct symtab_entry *e = &t->entries[i - 1];
 
-		if (!is_code(t, e) || (e->size && address - e->address >= e->size))
+		if (!is_code(t, e) || !covers(t, e, address))
 			continue;
 		*out = symbol_of(t, e);
 		/* A mark that was not recognised while its name was in the file. */

@@ -45,10 +45,13 @@ static void assert_text(struct str s, const char *text)
 
 static struct symtab *made_symbols(struct made_elf *e)
 {
+	static const char nops[0xa0];
 	struct buf *symbols, *texts, *dynamic, *dynamic_texts, file;
 	struct image *image;
 	struct symtab *t;
 
+	buf_add(add_section(e, ".init", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, CODE_AT), nops,
+		sizeof(nops));
 	symbols = add_section(e, ".symtab", SHT_SYMTAB, 0, 0);
 	e->sections[e->count - 1].link = e->count;
 	texts = add_section(e, ".strtab", SHT_STRTAB, 0, 0);
@@ -84,6 +87,7 @@ static void addresses_have_names(void **state)
 		{CODE_AT + 0x47, "versioned"},
 		{CODE_AT + 0x62, "exported"},
 		{CODE_AT + 0x88, "label"}, /* no size: up to the next */
+		{CODE_AT + 0xa0, NULL},	   /* ... or to the end of its section */
 		{0, NULL},
 	};
 
