@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/time.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -62,12 +63,32 @@ static void handle_stop(int sig)
 	errno = saved;
 }
 
+/* The terminal shows a key that was typed as ^C, where the next line would go on. */
+static void end_echo(void)
+{
+	const int outputs[] = {STDERR_FILENO, STDOUT_FILENO};
+	struct termios t;
+
+	for (unsigned i = 0; i < sizeof(outputs) / sizeof(*outputs); i++)
+		if (!tcgetattr(outputs[i], &t) && (t.c_lflag & ECHO) && (t.c_lflag & ECHOCTL)) {
+			if (write(outputs[i], "\n", 1) < 0)
+				continue;
+			return;
+		}
+}
+
 /* If it was ignored, ^C stays ignored; kill(2) is meant for us. */
 static void handle_interrupt(int sig, siginfo_t *info, void *context)
 {
+	int saved = errno;
+
 	(void)context;
-	if (!interrupt_was_ignored || info->si_code != SI_KERNEL)
-		handle_stop(sig);
+	if (interrupt_was_ignored && info->si_code == SI_KERNEL)
+		return;
+	if (info->si_code == SI_KERNEL && !stops)
+		end_echo();
+	errno = saved;
+	handle_stop(sig);
 }
 
 /* The default action happens when the handler returns, since its signal is blocked until then. */

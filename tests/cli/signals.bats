@@ -185,6 +185,31 @@ blocked_tracer() {
 	[ "$output" = $'goes on: True\nended: 0' ]
 }
 
+@test "^C at the terminal stood in the first line of a table" {
+	need_program python3
+	need_tracing
+	cp "$TARGETS/tick" .
+	run timeout 100 python3 - "$NOPAL" <<-'END'
+		import os, pty, sys
+		pid, terminal = pty.fork()
+		if not pid:
+		    os.execv(sys.argv[1], ["nopal", "count", "./tick:number", "-c", "sh -c './tick number 1; echo fired; exec sleep 100'"])
+		text = b""
+		while b"fired" not in text:
+		    text += os.read(terminal, 1000)
+		os.write(terminal, b"\x03")
+		try:
+		    while True:
+		        text += os.read(terminal, 1000)
+		except OSError:
+		    pass
+		os.waitpid(pid, 0)
+		print(text.decode().replace("\r", "").split("^C")[1].split("COUNT")[0].replace("\x1b[1m", ""))
+	END
+	echo "$output"
+	[[ "$output" == $'\nPROBE '* ]]
+}
+
 # signals_of WORDS...: SigBlk, SigIgn and SigCgt of a program that these words start.
 signals_of() {
 	"$@" | grep -E '^Sig(Blk|Ign|Cgt)'
