@@ -259,6 +259,7 @@ static int run_text(struct top_command *m, const struct command *c, const struct
 	m->run.quiet |= !m->interval;
 	run_look(&m->run, &m->look);
 	m->look.color &= m->interval != 0;
+	m->look.is_screen = !m->interval;
 	m->run.watch_period = m->interval;
 	m->run.take = is_script ? drop_text : NULL;
 	m->json = m->run.options.format == NOPAL_JSON;

@@ -19,6 +19,7 @@ struct nopal_look {
 	bool utf8;	  /* it has the blocks of UTF-8 */
 	bool color;	  /* it has colours */
 	bool nanoseconds; /* the numbers of a histogram are times */
+	bool is_screen;	  /* it has no lines for which columns of a table had no room */
 };
 
 enum nopal_color { NOPAL_COLOR_AUTO, NOPAL_COLOR_ALWAYS, NOPAL_COLOR_NEVER };

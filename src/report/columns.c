@@ -128,6 +128,25 @@ static void add_cell(const struct columns *c, const struct column_layout *l, uns
 		buf_fill(out, ' ', most - width + GAP);
 }
 
+/* Which columns had no room. */
+static void say_dropped(const struct columns *c, const struct column_layout *l,
+			const struct nopal_look *look, struct buf *out)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < c->count; i++) {
+		if (l->widths[i] || !*c->columns[i].title)
+			continue;
+		if (any)
+			buf_text(out, ", ");
+		else
+			buf_printf(out, "without room in %u columns: ", look->width);
+		buf_text(out, c->columns[i].title);
+		any = true;
+	}
+	buf_text(out, any ? "\n" : "");
+}
+
 void columns_print(const struct columns *c, const struct nopal_look *look, struct buf *out)
 {
 	struct column_layout l = {.last = 0};
@@ -154,4 +173,6 @@ void columns_print(const struct columns *c, const struct nopal_look *look, struc
 		if (i + 1 == c->count)
 			buf_char(out, '\n');
 	}
+	if (!look->is_screen)
+		say_dropped(c, &l, look, out);
 }

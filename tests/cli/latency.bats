@@ -196,6 +196,13 @@ source_line() {
 	[ "$status" = 2 ]
 }
 
+@test "columns that a narrow terminal has no room for vanished without a word" {
+	COLUMNS=60 latency "$pairs:shop:order" -c "$pairs nested 1 10"
+	[[ "${lines[0]}" != *P90* && "${lines[2]}" == "without room in 60 columns: P90"* ]]
+	COLUMNS=100 latency "$pairs:shop:order" -c "$pairs nested 1 10"
+	[[ "${lines[0]}" == *P90* && "$output" != *"without room"* ]]
+}
+
 @test "names that are no pair" {
 	run "$NOPAL" latency "$pairs:shop:ordr"
 	[ "$status" = 2 ]
