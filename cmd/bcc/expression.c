@@ -233,6 +233,10 @@ static const char *put_token(struct bcc_text *t, const char *at, size_t len,
 		return rewritten;
 	if (!is_named && t->type && len < 8 && !strncmp(at, "arg", 3))
 		index = strtol(at + 3, &end, 10) - 1;
+	if (index < 0 && end == after && len == 4) {
+		complain(t, "arg0 does not exist in this form of bcc: the first argument is arg1");
+		return after;
+	}
 	/* The address of a struct: "ts->tv_nsec" needs its type. */
 	if (is_named && !strncmp(after, "->", 2) && memchr(type, '*', type_len))
 		script_put(out, "((%.*s)arg%ld)", (int)type_len, type, index);
