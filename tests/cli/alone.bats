@@ -310,7 +310,11 @@ start_second() {
 		export NOPAL_NO_FEATURES=$missing
 		trace_alone "usdt:$alone:alone:hit { @ = count() }" -p $traced
 		[ "$(traced main-ends)" = ok ]
-		sleep 1
+		for _ in $(seq 100); do
+			[ "$(traced state)" = free ] || break
+			sleep 0.05
+		done
+		sleep 1 # the breakpoint of a perf event is there a moment before the program that counts
 		traced "hit 10"
 		traced "thread 10"
 		stop_tracer

@@ -137,6 +137,7 @@ blocked_tracer() {
 @test "SIGQUIT left in the program what user mode puts there, and printed nothing" {
 	"$tick" loop 1000000 1 1000 >/dev/null 3>&- &
 	target=$!
+	awaits grep -qx tick "/proc/$target/comm" # before, it is the shell
 	env --default-signal=QUIT "$NOPAL" -q --user -p $target -e "usdt:$tick:tick:loop { @n = count() } END { printf(\"end\\n\") }" >output 2>messages 3>&- &
 	tracer=$!
 	awaits grep -q memfd:nopal "/proc/$target/maps"
