@@ -235,6 +235,19 @@ static char *percentile_text(const struct top *top, const struct tally_row *row,
 	return top->has_times ? nopal_show_duration(value) : nopal_show_count(value);
 }
 
+/* As percentile_text(), of the last interval: the average, or the sum. */
+static char *sum_text(const struct top *top, const struct tally_row *row, bool is_average)
+{
+	uint64_t count = row->recent ? nopal_histogram_count(row->recent) : 0;
+	double sum = count ? nopal_histogram_sum(row->recent) : 0;
+	uint64_t value;
+
+	if (!count || sum < 0)
+		return strdup("-");
+	value = (uint64_t)(is_average ? sum / (double)count : sum);
+	return top->has_times ? nopal_show_duration(value) : nopal_show_count(value);
+}
+
 /* Of `count` events in the last interval. */
 static char *rate_text(const struct top *top, uint64_t count)
 {
@@ -254,9 +267,12 @@ static void add_row(struct cells *c, const struct top *top, const struct shown_r
 	cells_add(c, row->text ? strdup("-") : rate_text(top, row->count));
 	cells_add(c, row->text ? strdup("-") : nopal_show_count(row->total));
 	if (top->has_histograms) {
+		cells_add(c, sum_text(top, row, false));
+		cells_add(c, sum_text(top, row, true));
 		cells_add(c, percentile_text(top, row, 50));
 		cells_add(c, percentile_text(top, row, 99));
 		cells_add(c, percentile_text(top, row, 99.9));
+		cells_add(c, percentile_text(top, row, 100));
 	}
 	cells_add(c, spark_text(top, r, look));
 }
@@ -271,8 +287,10 @@ static void print_rows(const struct top *top, const struct shown_row *rows, size
 	} all[] = {
 		{true,                {top->title, false, 0}}, {top->has_values,     {"VALUE", true, 0}},
 		{true,                {"RATE/s", true, 0}},    {true,                {"TOTAL", true, 1}},
+		{top->has_histograms, {"SUM", true, 6}},       {top->has_histograms, {"AVG", true, 5}},
 		{top->has_histograms, {"P50", true, 0}},       {top->has_histograms, {"P99", true, 0}},
-		{top->has_histograms, {"P99.9", true, 2}},     {true,                {"HISTORY", true, 3}},
+		{top->has_histograms, {"P99.9", true, 2}},     {top->has_histograms, {"MAX", true, 4}},
+		{true,                {"HISTORY", true, 3}},
 	};
 	/* clang-format on */
 	struct nopal_column columns[sizeof(all) / sizeof(*all)];
@@ -370,9 +388,19 @@ void top_print(const struct top *top, const struct nopal_look *look, struct top_
 	free(rows);
 }
 
-void top_print_json(const struct top *top, FILE *out)
+static void put_json_times(FILE *out, const struct nopal_histogram *h, const char *unit)
 {
 	static const double percents[] = {50, 99, 99.9};
+
+	for (size_t n = 0; n < sizeof(percents) / sizeof(*percents); n++)
+		fprintf(out, ", \"p%g%s\": %" PRIu64, percents[n], unit,
+			nopal_histogram_percentile(h, percents[n]));
+	fprintf(out, ", \"max%s\": %" PRIu64 ", \"sum%s\": %.0f", unit,
+		nopal_histogram_percentile(h, 100), unit, nopal_histogram_sum(h));
+}
+
+void top_print_json(const struct top *top, FILE *out)
+{
 	double seconds = top->seconds > 0 ? top->seconds : 1;
 	char clock[TIME_TEXT];
 	struct shown_row *rows;
@@ -401,10 +429,8 @@ void top_print_json(const struct top *top, FILE *out)
 				", \"count\": %" PRIu64 ", \"rate\": %.1f, \"total\": %" PRIu64,
 				row->count, (double)row->count / seconds, row->total);
 		}
-		for (size_t n = 0; row->recent && n < sizeof(percents) / sizeof(*percents); n++)
-			fprintf(out, ", \"p%g%s\": %" PRIu64, percents[n],
-				top->has_times ? "_ns" : "",
-				nopal_histogram_percentile(row->recent, percents[n]));
+		if (row->recent)
+			put_json_times(out, row->recent, top->has_times ? "_ns" : "");
 		fputs("}\n", out);
 	}
 	free(rows);

@@ -67,6 +67,8 @@ uint64_t nopal_histogram_between(const struct nopal_histogram *h, uint64_t low, 
 /* The value that `percent` percent (above 0, to 100) do not exceed: the middle of its bucket, less
  * than 1 % off for hist(n, 6). 0: there are no values. */
 uint64_t nopal_histogram_percentile(const struct nopal_histogram *h, double percent);
+/* The sum of the values, each as the middle of its bucket: as far off as a percentile. */
+double nopal_histogram_sum(const struct nopal_histogram *h);
 /* Rows with bounds, counts, percent and bars; those of hist() are powers of two. -ENOMEM. */
 int nopal_histogram_print(const struct nopal_histogram *h, const struct nopal_look *look,
 			  nopal_text_fn *fn, void *arg);

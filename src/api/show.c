@@ -178,6 +178,11 @@ NOPAL_EXPORT uint64_t nopal_histogram_percentile(const struct nopal_histogram *h
 	return aggregate_percentile(&h->type, h->counts, (uint64_t)millionths);
 }
 
+NOPAL_EXPORT double nopal_histogram_sum(const struct nopal_histogram *h)
+{
+	return histogram_sum(&h->type, h->counts);
+}
+
 NOPAL_EXPORT int nopal_histogram_print(const struct nopal_histogram *h,
 				       const struct nopal_look *look, nopal_text_fn *fn, void *arg)
 {

@@ -81,6 +81,23 @@ uint64_t aggregate_number(const struct type *t, const void *memory)
 	}
 }
 
+static uint64_t middle_of(const struct type *t, unsigned bucket)
+{
+	return t->kind == TYPE_HIST ? middle_of_hist(bucket, t->bits)
+				    : middle_of_lhist(bucket, t->min, t->max, t->step);
+}
+
+double histogram_sum(const struct type *t, const void *memory)
+{
+	const any_word *words = memory;
+	double sum = 0;
+
+	for (unsigned i = 0; i < type_memory(t) / 8; i++)
+		if (words[i])
+			sum += (double)words[i] * (double)(int64_t)middle_of(t, i);
+	return sum;
+}
+
 uint64_t aggregate_percentile(const struct type *t, const void *memory, uint64_t millionths)
 {
 	const any_word *words = memory;
@@ -95,6 +112,5 @@ uint64_t aggregate_percentile(const struct type *t, const void *memory, uint64_t
 		bucket += seen < rank;
 	}
 	bucket = bucket < buckets ? bucket : buckets - 1;
-	return t->kind == TYPE_HIST ? middle_of_hist(bucket, t->bits)
-				    : middle_of_lhist(bucket, t->min, t->max, t->step);
+	return middle_of(t, bucket);
 }

@@ -178,6 +178,8 @@ uint64_t histogram_count(const struct type *t, const void *memory);
  * the middle of its bucket; -1 for negative values of hist(), the bounds for those outside of
  * lhist(). 0: it has no values. */
 uint64_t aggregate_percentile(const struct type *t, const void *memory, uint64_t millionths);
+/* The sum of a histogram's values, each as the middle of its bucket. */
+double histogram_sum(const struct type *t, const void *memory);
 /* The number that IEEE bits of `size` bytes, 4 or 8, are. */
 double float_of_bits(uint64_t bits, unsigned size);
 /* Text for messages and dumps: "int32", "uint64", "string[64]", "(int64,string[64])", "hist(2)". */

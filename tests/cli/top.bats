@@ -43,6 +43,21 @@ teardown() {
 	[[ "$output" == *" 2.10 ms "*"@"* ]]
 }
 
+@test "--latency had no sum, average and maximum" {
+	COLUMNS=120 run timeout 30 "$NOPAL" top -q -i 1 --latency ./pairs -c './pairs sleep 10 2000'
+	echo "$output"
+	[[ "$output" == *"SUM"*"AVG"*"P50"*"P99"*"P99.9"*"MAX"*"HISTORY"* ]]
+	COLUMNS=80 run timeout 30 "$NOPAL" top -q -i 1 --latency ./pairs -c './pairs sleep 10 2000'
+	[[ "$output" == *"without room in 80 columns: SUM"* ]]
+	need_program jq
+	timeout 30 "$NOPAL" top -q -i 1 -f json --latency ./pairs -c './pairs sleep 10 2000' >json
+	cat json
+	# Ten times 2 ms or a little more.
+	jq -se 'map(.count) | add == 10' json
+	jq -se 'map(.sum_ns) | add | . > 19.8e6 and . < 1e9' json
+	jq -se 'all(.max_ns * .count >= .sum_ns and .p50_ns * .count <= 2 * .sum_ns)' json
+}
+
 @test "text and JSON: the maps of a script, of a file with one" {
 	printf 'usdt:./tick:loop { @by[args.text] = count(); @last = arg0; @h = hist(arg0); printf("quiet") }' >maps.bt
 	run timeout 30 "$NOPAL" top -q -i 100ms maps.bt -c './tick loop 30 1 10000'
