@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
+#include "base/buf.h"
 #include "base/file.h"
 #include "engine/split.h"
 
@@ -136,9 +138,12 @@ static int set_build(struct engine *engine, const struct program *whole, struct 
 
 /* ---- sites that others than the first member trace */
 
+#define NAMED_MOST 3 /* probes in a warning */
+
 struct site_address {
 	uint64_t device, inode, offset;
-	bool is_others;
+	bool is_others, is_hot;
+	struct str name; /* of the probe */
 };
 
 struct site_addresses {
@@ -146,7 +151,8 @@ struct site_addresses {
 	size_t count, cap;
 };
 
-static int add_places(struct site_addresses *out, const struct clause *c, bool is_others)
+static int add_places(struct site_addresses *out, const struct program *p, const struct clause *c,
+		      bool is_others)
 {
 	for (uint32_t i = 0; i < c->attach_count; i++) {
 		const struct attach *at = &c->attaches[i];
@@ -155,8 +161,12 @@ static int add_places(struct site_addresses *out, const struct clause *c, bool i
 			continue;
 		if (array_grow(out->all, out->count, out->cap))
 			return -ENOMEM;
-		out->all[out->count++] = (struct site_address){at->file->device, at->file->inode,
-							       at->offset, is_others};
+		out->all[out->count++] = (struct site_address){.device = at->file->device,
+							       .inode = at->file->inode,
+							       .offset = at->offset,
+							       .is_others = is_others,
+							       .is_hot = at->is_hot,
+							       .name = p->names[at->name]};
 	}
 	return 0;
 }
@@ -193,6 +203,54 @@ static void count_places(struct site_addresses *p, size_t *all, size_t *others)
 	}
 }
 
+/* "postgresql:lwlock__release" of "usdt:/usr/bin/postgres:postgresql:lwlock__release". */
+static struct str short_name(struct str name)
+{
+	unsigned colons = 0;
+	size_t at = name.len;
+
+	while (at && !(name.ptr[at - 1] == ':' && ++colons == 2))
+		at--;
+	return str_of(name.ptr + at, name.len - at);
+}
+
+/* Some names of the kernel's sites, those of probes that fire often first: ": a:b, c:d". */
+static void name_places(const struct site_addresses *p, struct buf *out)
+{
+	unsigned named = 0;
+
+	for (int hot = 1; hot >= 0; hot--)
+		for (size_t i = 0; i < p->count && named < NAMED_MOST; i++) {
+			const struct site_address *site = &p->all[i];
+			bool is_again = i && is_same_place(&p->all[i - 1], site);
+			struct str name = short_name(site->name);
+
+			if (!site->is_others || site->is_hot != hot || is_again ||
+			    (out->len && memmem(out->ptr, out->len, name.ptr, name.len)))
+				continue;
+			buf_text(out, named++ ? ", " : ": ");
+			buf_escaped(out, name);
+		}
+}
+
+static int say_places(const struct site_addresses *p, size_t all, size_t others, struct diag *d)
+{
+	struct buf names = BUF_INIT;
+	int err;
+
+	name_places(p, &names);
+	err = names.failed ? -ENOMEM : 0;
+	if (!err)
+		diag_warn(d, "user-mode-kernel", "%zu of %zu site%s traced by the kernel%.*s%s",
+			  others, all,
+			  all == 1	? " is"
+			  : others == 1 ? "s is"
+					: "s are",
+			  STR_FMT(buf_as_str(&names)), others > NAMED_MOST ? ", ..." : "");
+	buf_free(&names);
+	return err;
+}
+
 /* A warning for those who ask for user mode: what is not traced so. */
 static int say_sites(struct set *s, struct diag *d)
 {
@@ -202,15 +260,12 @@ static int say_sites(struct set *s, struct diag *d)
 
 	for (const struct member_program *part = s->parts; part; part = part->next)
 		for (uint32_t i = 0; i < part->program->clause_count && !err; i++)
-			err = add_places(&places, &part->program->clauses[i], part->member > 0);
+			err = add_places(&places, part->program, &part->program->clauses[i],
+					 part->member > 0);
 	count_places(&places, &all, &others);
-	free(places.all);
 	if (!err && others > s->said)
-		diag_warn(d, "user-mode-kernel", "%zu of %zu site%s traced by the kernel", others,
-			  all,
-			  all == 1	? " is"
-			  : others == 1 ? "s is"
-					: "s are");
+		err = say_places(&places, all, others, d);
+	free(places.all);
 	s->said = others;
 	return err;
 }

@@ -143,6 +143,7 @@ struct attach {
 	bool sema_is_ours;     /* the kernel would count at another place than the program reads */
 	uint64_t into;	       /* bytes after its function's first instruction; 0: it is that one */
 	bool is_static;	       /* a USDT site: nothing but a nop may be there */
+	bool is_hot;	       /* of a probe of each call, line, object or lock */
 	bool is_met;	       /* in a file that a process maps: it may be skipped */
 	bool is_forced;	       /* --unsafe: the place is probed whatever is there */
 	bool is_entry; /* the first instruction of a called function: nothing below sp is alive

@@ -209,7 +209,7 @@ has_ended_child() {
 	grep -qx '@t\[hard\]: 999' <<<"$output"
 	grep -q '^\[0, 1000) *2000 ' <<<"$output"
 	[ "$(grep -cE '^(easy|hard) at 5$' <<<"$output")" = 2 ]
-	says user-mode-kernel "1 of 2 sites is traced by the kernel"
+	says user-mode-kernel "1 of 2 sites is traced by the kernel: mixed:hard"
 }
 
 @test "records of the kernel and of user mode come in the order of their times" {

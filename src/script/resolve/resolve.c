@@ -203,6 +203,7 @@ static int add_site(struct probe_search *q, const struct found_image *image, str
 			   .sema_distance = (int64_t)(site->semaphore - site->location),
 			   .sema_is_ours = site->sema_is_twice,
 			   .is_static = true,
+			   .is_hot = site_is_hot(site),
 			   .is_entry = site->is_entry,
 			   .arch = image->sites->arch,
 			   .args = site->args,
