@@ -203,6 +203,10 @@ static void print_user_mode(struct buf *out)
 	if (why)
 		return;
 	buf_printf(out, "%-14s %-4s code is written %s\n", "its writes", "yes", means[writes]);
+	buf_printf(out,
+		   "%-14s %-4s frame pointers alone are followed; the kernel's engine reads unwind "
+		   "tables\n",
+		   "its stacks", "yes");
 	if (!native_clock_is_tsc(NULL, clock))
 		buf_printf(out,
 			   "%-14s %-4s the kernel's clock is '%s', not the CPU's time stamp "

@@ -33,6 +33,7 @@ load ../helpers
 	run "$NOPAL" doctor
 	[[ $output == *"user mode      yes"* ]]
 	[[ $output == *"its writes     yes  code is written by "* ]]
+	[[ $output == *"its stacks     yes  frame pointers alone are followed"* ]]
 	need_program strace
 	run strace -f -o /dev/null "$NOPAL" doctor
 	[[ $output == *"user mode      no   the kernel does not let this user debug even a child"*"as by strace -f"* ]]
