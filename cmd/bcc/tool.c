@@ -262,12 +262,16 @@ int bcc_write_probes(struct script_text *t, const struct command *c, const struc
 	*type = s.type;
 	if (!code && s.format)
 		code = usage_error(c, "'%s' has a format: nopal trace takes one", word);
+	if (!code && s.filter && of_return)
+		code = usage_error(c, "'%s' has a condition: nopal trace takes one", word);
 	if (!code && every)
 		code = write_matches(&m, c, r, s.probe, expression);
 	else if (!code)
 		put_probe(t, s.probe, of_return);
 	script_put(t, "\n");
+	if (!code)
+		code = scope_write(t, c, &r->scope, s.filter);
 	bcc_free(&s);
 	free(every);
-	return code ? code : scope_write(t, c, &r->scope, NULL);
+	return code;
 }
