@@ -225,12 +225,20 @@ static void print_histogram(const struct rows *r, const struct latency_view *v, 
 
 /* ---- keys that are stacks */
 
-/* The name of a frame: without the offset, the source line, and the blanks before it. */
+/* The name of a frame, "operator+(A, B)" of "    operator+(A, B)+12@a.cpp:3": without the blanks
+ * before it, and from the offset on; an inlined one has none. */
 static size_t put_name(FILE *out, const char *line, size_t len)
 {
-	size_t indent = strspn(line, " "), name = strcspn(line + indent, "+@\n");
+	size_t indent = strspn(line, " ");
+	const char *name = line + indent, *end = line + len, *plus = end, *at;
 
-	return fwrite(line + indent, 1, indent + name < len ? name : len - indent, out);
+	end -= end > name && end[-1] == '\n';
+	while ((plus = memrchr(name, '+', (size_t)(plus - name))) &&
+	       (plus[1] < '0' || plus[1] > '9'))
+		;
+	at = memrchr(name, '@', (size_t)(end - name));
+	end = plus ? plus : at ? at : end;
+	return fwrite(name, 1, (size_t)(end - name), out);
 }
 
 /* "\n    inner+4@a.c:3\n    outer+9\n" -> "outer;inner"; NULL: the key is not a stack. */
