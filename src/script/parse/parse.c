@@ -48,7 +48,7 @@ static void skip_clause(struct parser *p)
 	if (!p->err && l->at < l->text.len && l->text.ptr[l->at] == '/') {
 		l->at++;
 		l->in_predicate = true;
-		while (!p->err && !parse_is(p, TOKEN_END_PREDICATE))
+		while (!p->err && !parse_is(p, TOKEN_END_PREDICATE) && !parse_is(p, TOKEN_END))
 			parse_advance(p);
 		l->in_predicate = false;
 	}
