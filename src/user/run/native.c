@@ -512,15 +512,17 @@ void native_beat(const struct native *e)
 static int extend_process(struct native *e, struct native_process *process, const struct program *p,
 			  struct native_left_out *left, struct diag *d)
 {
-	int err = inject_has_ended(process->x) ? -ESRCH : inject_reread(process->x);
+	int err = inject_reread(process->x);
 
 	native_beat(e);
-	if (err == -ESRCH)
+	if (err == -ESRCH || (!err && inject_has_ended(process->x)))
 		return 0;
 	if (!err)
 		err = remapped_take(process);
 	if (err >= 0)
 		err = native_add_clauses(process, p);
+	if (!err && inject_has_ended(process->x)) /* meanwhile: nothing could be read */
+		return 0;
 	if (!err)
 		err = native_find_left_out(process, p, left);
 	return !err && e->is_attached && !e->is_stopped ? native_arm(e, process, d) : err;
