@@ -303,14 +303,6 @@ static int check_form(const struct command *c, struct latency *l)
 	return 0;
 }
 
-static const char *take_csv(void *at, const struct option *o, const char *value)
-{
-	(void)o;
-	(void)value;
-	*(enum nopal_format *)at = NOPAL_CSV;
-	return NULL;
-}
-
 /* The time between two operations may be what is wanted. */
 static void say_reversed(const struct pair *p)
 {
@@ -363,7 +355,7 @@ static const struct option latency_options[] = {
 	{NULL, "--slowest",      "N",       take_count,    AT(slowest),     "also print the N slowest, with the arguments of their start"},
 	{NULL, "--stack",        NULL,      take_flag,     AT(stack),       "also print the stack at the end of each of the slowest (of 10, unless --slowest says otherwise)"},
 	{NULL, "--flame",        "FILE",    take_text,     AT(flame),       "draw a flame graph of the time by the stack at the start: one HTML file (see nopal-flame(1))"},
-	{NULL, "--csv",          NULL,      take_csv,      AT(run.options.format), "the same as -f csv"},
+	RUN_CSV,
 	{NULL, "--no-lines",     NULL,      take_flag,     AT(no_lines),    "do not read debug information: no source lines and inlined functions in stacks"},
 	SCOPE_OPTIONS(struct latency, scope),
 	{"-d", "--duration",     "TIME",    take_duration, AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m (default: on ^C or when COMMAND ends)"},

@@ -257,8 +257,6 @@ static char *fold(const char *key)
 			fputc(';', out);
 		any = put_name(out, key + start, end - start) > 0 || any;
 		end = start - 1;
-		if (!end)
-			break;
 	}
 	if (out)
 		fclose(out);

@@ -283,23 +283,22 @@ const struct option *options_find(const struct command *c, const char *arg,
 	return NULL;
 }
 
+static bool is_same_option(const struct option *o, const char *arg)
+{
+	return arg[1] == '-' ? is_word(o, arg) : o->value && is_letter(o, arg + 1);
+}
+
 /* The commands that have an option of this name, as "count, hist"; empty: none. */
-static void list_owners(const char *arg, bool (*matches)(const struct option *, const char *),
-			char *out, size_t size)
+static void list_owners(const char *arg, char *out, size_t size)
 {
 	size_t len = 0;
 
 	*out = 0;
 	for (size_t i = 0; nopal_commands[i]; i++)
 		if (nopal_commands[i]->summary && len < size &&
-		    options_find(nopal_commands[i], arg, matches))
+		    options_find(nopal_commands[i], arg, is_same_option))
 			len += (size_t)snprintf(out + len, size - len, "%s%s", len ? ", " : "",
 						nopal_commands[i]->name);
-}
-
-static bool is_same_option(const struct option *o, const char *arg)
-{
-	return arg[1] == '-' ? is_word(o, arg) : o->value && is_letter(o, arg + 1);
 }
 
 static int unknown(const struct command *c, const char *arg)
@@ -308,7 +307,7 @@ static int unknown(const struct command *c, const char *arg)
 	char owners[128] = "";
 
 	if (!like)
-		list_owners(arg, is_same_option, owners, sizeof(owners));
+		list_owners(arg, owners, sizeof(owners));
 	if (*owners)
 		return usage_error(c, "unknown option '%s'; commands that have it: %s", arg,
 				   owners);

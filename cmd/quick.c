@@ -35,14 +35,6 @@ static const char *take_command(void *at, const struct option *o, const char *va
 	return NULL;
 }
 
-static const char *take_csv(void *at, const struct option *o, const char *value)
-{
-	(void)o;
-	(void)value;
-	*(enum nopal_format *)at = NOPAL_CSV;
-	return NULL;
-}
-
 /* Not every result has every form. */
 static int check_format(const struct command *c, const struct quick *q)
 {
@@ -229,29 +221,28 @@ static int run_quick(const struct command *c, char **argv)
 			{"-n", NULL,             "COUNT",   take_count,    AT(times),       "with -i: stop after COUNT results"}, \
 			{"-T", NULL,             NULL,      take_flag,     AT(bcc.clock),   "with -i: print the time above the results"}
 #define OPTION_TOP      {NULL, "--top",          "N",       take_count,    AT(top),         "print only the N largest"}
-#define OPTION_CSV      {NULL, "--csv",          NULL,      take_csv,      AT(run.options.format), "the same as -f csv"}
 #define OPTION_LINES    {NULL, "--no-lines",     NULL,      take_flag,     AT(no_lines),    "do not read debug information: no source lines and inlined functions in stacks"}
 #define OPTION_HELP     {"-h", "--help",         NULL,      take_help,     0,               "print this help"}
 
 static const struct option count_options[] = {
 	{"-k", NULL, "KEY", take_text, AT(key), "count by KEY, such as args.name or 'pid,comm' (default: the probe's name)"},
 	{NULL, "--by", "KEY", take_text, AT(key), NULL},
-	OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, RUN_SCRIPT, OPTION_HELP, {0},
+	OPTION_TOP, RUN_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, RUN_SCRIPT, OPTION_HELP, {0},
 };
 static const struct option hist_options[] = {
 	{"-k", NULL, "KEY",           take_text, AT(key),  "make one histogram for each KEY, such as pid"},
 	{NULL, "--by", "KEY", take_text, AT(key), NULL},
 	{"-l", NULL, "LOW,HIGH,STEP", take_text, AT(step), "use equal steps instead of powers of two"},
-	OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, RUN_SCRIPT, OPTION_HELP, {0},
+	OPTION_TOP, RUN_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, RUN_SCRIPT, OPTION_HELP, {0},
 };
 static const struct option stack_options[] = {
 	{"-k", NULL, "KEY", take_text, AT(key), "count separately for each KEY, such as comm"},
 	{NULL, "--by", "KEY", take_text, AT(key), NULL},
 	{NULL, "--flame", "FILE", take_text, AT(flame), "draw a flame graph: one HTML file (see nopal-flame(1))"},
-	OPTION_LINES, OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, RUN_SCRIPT, OPTION_HELP, {0},
+	OPTION_LINES, OPTION_TOP, RUN_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, RUN_SCRIPT, OPTION_HELP, {0},
 };
 static const struct option trace_options[] = {
-	OPTION_CSV, OPTION_SCOPE, OPTION_DURATION,
+	RUN_CSV, OPTION_SCOPE, OPTION_DURATION,
 	{"-M", "--max-events", "N",  take_count, AT(most),    "stop after N lines"},
 	{"-t", "--timestamp",  NULL, take_flag,  AT(bcc.elapsed), "show seconds since the start instead of the time of day"},
 	{"-T", "--time",       NULL, take_flag,  AT(bcc.clock),    "show the time of day (default)"},

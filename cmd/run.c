@@ -32,6 +32,14 @@ static const char *take_pids(void *at, const struct option *o, const char *value
 }
 
 /* "--user": the name of the engine is the option's own. */
+const char *take_csv(void *at, const struct option *o, const char *value)
+{
+	(void)o;
+	(void)value;
+	*(enum nopal_format *)at = NOPAL_CSV;
+	return NULL;
+}
+
 static const char *take_engine(void *at, const struct option *o, const char *value)
 {
 	(void)value;

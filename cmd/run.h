@@ -49,7 +49,9 @@ extern const struct option run_options[];
 #define RUN_SCRIPT \
 	{NULL, "--script",       NULL, take_flag, offsetof(struct run, show_script), "print the script instead of running it"}, \
 	{NULL, "--print-script", NULL, take_flag, offsetof(struct run, show_script), NULL}
+#define RUN_CSV {NULL, "--csv", NULL, take_csv, offsetof(struct run, options.format), "the same as -f csv"}
 /* clang-format on */
+take_fn take_csv; /* enum nopal_format: NOPAL_CSV */
 /* The command has written this script: messages name the command, and show the user's words. False:
  * only print it. */
 bool run_take_text(struct run *run, const struct command *c, const struct script_text *t);

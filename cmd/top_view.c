@@ -225,14 +225,17 @@ static char *spark_text(const struct top *top, const struct shown_row *r,
 	return text;
 }
 
+/* Of a histogram. */
+static char *value_text(const struct top *top, uint64_t value)
+{
+	return top->has_times ? nopal_show_duration(value) : nopal_show_count(value);
+}
+
 static char *percentile_text(const struct top *top, const struct tally_row *row, double percent)
 {
-	uint64_t value;
-
 	if (!row->recent || !nopal_histogram_count(row->recent))
 		return strdup("-");
-	value = nopal_histogram_percentile(row->recent, percent);
-	return top->has_times ? nopal_show_duration(value) : nopal_show_count(value);
+	return value_text(top, nopal_histogram_percentile(row->recent, percent));
 }
 
 /* As percentile_text(), of the last interval: the average, or the sum. */
@@ -240,12 +243,10 @@ static char *sum_text(const struct top *top, const struct tally_row *row, bool i
 {
 	uint64_t count = row->recent ? nopal_histogram_count(row->recent) : 0;
 	double sum = count ? nopal_histogram_sum(row->recent) : 0;
-	uint64_t value;
 
 	if (!count || sum < 0)
 		return strdup("-");
-	value = (uint64_t)(is_average ? sum / (double)count : sum);
-	return top->has_times ? nopal_show_duration(value) : nopal_show_count(value);
+	return value_text(top, (uint64_t)(is_average ? sum / (double)count : sum));
 }
 
 /* Of `count` events in the last interval. */
@@ -349,8 +350,7 @@ static void print_heat(const struct top *top, const struct nopal_look *look, uns
 		}
 	for (unsigned line = (end - first + step - 1) / step; line-- > 0;) {
 		unsigned n = first + line * step;
-		char *label = top->has_times ? nopal_show_duration(UINT64_C(1) << n)
-					     : nopal_show_count(UINT64_C(1) << n);
+		char *label = value_text(top, UINT64_C(1) << n);
 
 		fprintf(out, "%8s ", label ? label : "");
 		free(label);

@@ -29,13 +29,13 @@ int symtab_read(const struct image *image, struct str path, struct str root, str
 		struct diag *d);
 void symtab_free(struct symtab *t); /* NULL is fine */
 
-/* The function at a link-time address: the one that contains it, or the one before it when that has
- * no size. */
+/* The function at a link-time address: the one that contains it, or the one before it in its
+ * section when that has no size. */
 bool symtab_at(struct symtab *t, uint64_t address, struct symbol *out);
 /* The same for an offset in the file. *into: bytes from the function's start; may be NULL. */
 bool symtab_at_offset(struct symtab *t, uint64_t offset, struct symbol *out, uint64_t *into);
 /* Bytes that belong to a function: its size; without one, up to the next symbol of code, or to the
- * end of its segment's part of the file. */
+ * end of its section, or of its segment's part of the file. */
 uint64_t symtab_extent(struct symtab *t, const struct symbol *function);
 /* Sort now what would be sorted on first use; not within a symbol_fn of symtab_find(). */
 void symtab_sort(struct symtab *t);

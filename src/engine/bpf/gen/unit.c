@@ -262,10 +262,9 @@ struct single {
 /* One event of perf for all clauses at it: the kernel runs those of several events in any order. */
 static bool is_same_sample(const struct attach *a, const struct attach *b)
 {
-	return kind_of(a->kind) == UNIT_SAMPLE && a->kind == b->kind && a->name == b->name &&
-	       a->period == b->period && a->counter_type == b->counter_type &&
-	       a->counter == b->counter && a->mode == b->mode && a->offset == b->offset &&
-	       a->length == b->length;
+	return a->kind == b->kind && a->name == b->name && a->period == b->period &&
+	       a->counter_type == b->counter_type && a->counter == b->counter &&
+	       a->mode == b->mode && a->offset == b->offset && a->length == b->length;
 }
 
 static const struct attach *find_sample(const struct clause *c, const struct attach *at)
@@ -279,19 +278,21 @@ static const struct attach *find_sample(const struct clause *c, const struct att
 /* Is the event in the unit of an earlier attachment? */
 static bool is_taken(const struct program *p, uint32_t clause, const struct attach *at)
 {
-	const struct attach *first = find_sample(&p->clauses[clause], at);
-
+	if (kind_of(at->kind) != UNIT_SAMPLE)
+		return false;
 	for (uint32_t i = 0; i < clause; i++)
 		if (find_sample(&p->clauses[i], at))
 			return true;
-	return first && first != at;
+	return find_sample(&p->clauses[clause], at) != at;
 }
 
 /* The unit of one attachment of a clause, with the later clauses at the same event. */
 static int make_single(struct arena *a, const struct program *p, uint32_t clause,
 		       const struct attach *at, struct unit *out)
 {
-	struct unit_step *steps = arena_array(a, struct unit_step, p->clause_count - clause);
+	bool is_sample = kind_of(at->kind) == UNIT_SAMPLE;
+	uint32_t end = is_sample ? p->clause_count : clause + 1;
+	struct unit_step *steps = arena_array(a, struct unit_step, end - clause);
 	struct single *s = arena_new(a, struct single);
 
 	if (!steps || !s)
@@ -305,7 +306,7 @@ static int make_single(struct arena *a, const struct program *p, uint32_t clause
 			     .site_count = 1,
 			     .from = clause};
 	steps[s->only.step_count++] = (struct unit_step){clause, at};
-	for (uint32_t i = clause + 1; i < p->clause_count; i++) {
+	for (uint32_t i = clause + 1; i < end; i++) {
 		const struct attach *same = find_sample(&p->clauses[i], at);
 
 		if (same)
