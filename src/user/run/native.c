@@ -229,6 +229,16 @@ static bool needs_clock(const struct clause *c)
 	return false;
 }
 
+/* What the program is extended for may have been mapped after the mappings were read. Where they
+ * cannot be read, the process ends. */
+static void see_file(struct native_process *p, const struct attach *at)
+{
+	if (p->files.are_read || native_process_has(p, at))
+		return;
+	p->files.are_read = true;
+	inject_reread(p->x);
+}
+
 static const char *unreachable(const struct native *e, const struct clause *c,
 			       const struct attach *at)
 {
@@ -244,9 +254,11 @@ static const char *unreachable(const struct native *e, const struct clause *c,
 	/* Without another engine these sites are left out. */
 	if (e->options.is_alone)
 		return NULL;
+	if (chosen(e))
+		see_file(chosen(e), at);
 	if (begins_untraced(e, at))
 		return "a program that is begun later would not wait until it is traced";
-	if (!chosen(e))
+	if (!chosen(e) || inject_has_ended(chosen(e)->x))
 		return e->is_refused ? "the process cannot be traced in user mode" : NULL;
 	why = native_process_problem(chosen(e), at);
 	if (why)
@@ -514,6 +526,7 @@ static int extend_process(struct native *e, struct native_process *process, cons
 {
 	int err = inject_reread(process->x);
 
+	process->files.are_read = false;
 	native_beat(e);
 	if (err == -ESRCH || (!err && inject_has_ended(process->x)))
 		return 0;

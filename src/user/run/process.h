@@ -37,6 +37,7 @@ struct native_files {
 	bool are_missing;	  /* there are attachments whose files are not mapped yet */
 	bool may_come;		  /* one of these may be loaded later, or another one again */
 	const struct file *stays; /* of an attachment: it is mapped for good; NULL */
+	bool are_read;		  /* its mappings, since the program was extended last */
 };
 
 /* The shared memory, as the process has mapped it. */
