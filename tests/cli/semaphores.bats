@@ -17,12 +17,14 @@ build_library() {
 	build "$1" -DLIBRARY -shared -fPIC "${@:2}"
 }
 
-# A program that waits for lines: $program; `fires N` lets it fire N times, and prints what it says.
+# A program that waits for lines: $program; `fires N` lets it fire N times, and prints what it says. Once it has answered, it
+# is not the shell any more that runs it.
 start_program() {
 	mkfifo to_program from_program
 	"$@" <to_program >from_program 3>&- &
 	program=$!
 	exec 6>to_program 7<from_program
+	fires 0 >/dev/null
 }
 fires() {
 	echo "$1" >&6
