@@ -31,7 +31,6 @@ static const char *take_pids(void *at, const struct option *o, const char *value
 	return needed;
 }
 
-/* "--user": the name of the engine is the option's own. */
 const char *take_csv(void *at, const struct option *o, const char *value)
 {
 	(void)o;
@@ -40,6 +39,7 @@ const char *take_csv(void *at, const struct option *o, const char *value)
 	return NULL;
 }
 
+/* "--user": the name of the engine is the option's own. */
 static const char *take_engine(void *at, const struct option *o, const char *value)
 {
 	(void)value;

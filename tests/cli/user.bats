@@ -751,7 +751,7 @@ poke() {
 		for ($kv : @n) { $sum += (int64)$kv.1; $keys++ } for ($t : @last) { if ($t.0 != $t.1) { printf("wrong %s\n", $t.0) } } printf("%d of %d\n", $sum, $keys) }'
 	echo "$output"
 	# Whether the bytes after one of the 7 sites lead to a free address is chance, and a warning where they do not.
-	grep ' of [0-9]$' <<<"$output" | cmp - <(printf '1 of 1\n2 of 2\n3 of 3\n4 of 3\n5 of 3\n6 of 3\n')
+	grep -v -e '^$' -e 'it is a 1-byte nop, and the bytes' -e "^hint: 'nopal doctor" <<<"$output" | head -6 | cmp - <(printf '1 of 1\n2 of 2\n3 of 3\n4 of 3\n5 of 3\n6 of 3\n')
 	run timeout 60 "$NOPAL" -q --engine=native -c "$tick loop 300 4" -e "usdt:$tick:tick:loop { @c[arg0, tid] = 1; \$n = 0; for (\$kv : @c) { \$n++ } @most = max(\$n); if (arg0 % 3 == 0) { delete(@c[arg0, tid]) } } END { printf(\"%d left\n\", len(@c)); clear(@c) }"
 	echo "$output"
 	grep -qx '800 left' <<<"$output"
