@@ -200,6 +200,8 @@ static int attach_probes(struct nopal_trace *t, struct diag *d)
 	bool counts_late = held && t->facts.needs_images;
 	int err;
 
+	/* Not after: one that was stopped by a signal runs for a moment when it is let go. */
+	say_stopped(t, d);
 	if (!counts_late)
 		say_count(t);
 	err = run_begin(t, d);
@@ -250,7 +252,6 @@ static int attach_probes(struct nopal_trace *t, struct diag *d)
 	engine_note_kind(t->engine, TRACER_WORKS, NULL);
 	if (t->options.command)
 		session_see_langs(t);
-	say_stopped(t, d);
 	clock_start(&t->clock);
 	return child_release(&t->child, d);
 }
